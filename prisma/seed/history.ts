@@ -15,6 +15,9 @@ export interface History {
 
 export interface PastDeployment {
   readonly deploymentId: string;
+  readonly appName: string;
+  readonly queuedAt: Date;
+  readonly requesterUserId: string | null;
   readonly row: CopyRow;
   readonly steps: readonly CopyRow[];
   readonly startedAt: Date | null;
@@ -113,6 +116,9 @@ export function makeHistory(random: Random, wish: HistoryWish): History {
     const knowsCommit = outcome !== 'superseded' && stopsAt !== 'clone';
     deployments.push({
       deploymentId,
+      appName: app.name,
+      queuedAt,
+      requesterUserId: requester,
       outcome,
       startedAt: run.startedAt,
       steps: run.steps.map((step, position) => ({
@@ -137,6 +143,7 @@ export function makeHistory(random: Random, wish: HistoryWish): History {
         release_id: releaseId,
         actor_user_id: trigger === 'api' ? null : requester,
         requested_by_user_id: requester,
+        build_server_id: earlier === undefined && run.startedAt !== null ? app.serverId : null,
         failure_code: failure?.code ?? null,
         failure_message: failure === null ? null : shown(failure.code),
         queued_at: queuedAt,

@@ -84,6 +84,7 @@ export async function loadLarge(loader: Loader, now: Date, note: Note): Promise<
         return live ? [instanceRow(random, app, live, now)] : [];
       }),
       histories,
+      auditEvents: auditEvents(random, organizationId, histories),
       benchmarks: Array.from({ length: benchmarkCount }, () => {
         const at = new Date(now.getTime() - random.between(0.02, 60) * dayMs);
         return makeBenchmark(random, random.pick(apps), at, random.pick(staff).userId);
@@ -148,6 +149,27 @@ function makeApps(random: Random, homes: readonly Home[], machines: readonly Mac
       });
     }),
   );
+}
+
+/** One event for each deployment that a member requested. */
+function auditEvents(random: Random, organizationId: string, histories: readonly History[]): readonly CopyRow[] {
+  const requested = histories
+    .flatMap(({ deployments }) => deployments)
+    .toSorted((one, other) => one.queuedAt.getTime() - other.queuedAt.getTime());
+  return requested.map(({ deploymentId, appName, queuedAt, requesterUserId, row }) => ({
+    id: newId('aud'),
+    organization_id: organizationId,
+    at: queuedAt,
+    actor_kind: requesterUserId === null ? 'system' : 'member',
+    actor_id: requesterUserId ?? 'push',
+    actor_user_id: requesterUserId,
+    ip: requesterUserId === null ? null : `198.51.100.${random.int(1, 254)}`,
+    action: row.trigger === 'rollback' ? 'deployment.rollback' : 'deployment.create',
+    target_kind: 'deployment',
+    target_id: deploymentId,
+    target_label: `${appName} #${row.number}`,
+    after: JSON.stringify({ appId: row.app_id, environmentId: row.environment_id, ref: row.ref }),
+  }));
 }
 
 /** A few apps are deployed all the time, most now and then. The numbers add up to exactly `deploymentCount`. */

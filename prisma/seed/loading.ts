@@ -16,6 +16,8 @@ export interface ScenarioRows {
   readonly instances: readonly CopyRow[];
   readonly histories: readonly History[];
   readonly benchmarks: readonly BenchmarkRows[];
+  /** In the order of their time, because the chain follows it. */
+  readonly auditEvents?: readonly CopyRow[];
 }
 
 export interface MetricRows {
@@ -39,6 +41,7 @@ export async function loadRows(loader: Loader, rows: ScenarioRows, note: Note): 
     ['deployment_step', deployments.flatMap((deployment) => deployment.steps)],
     ['benchmark_run', rows.benchmarks.map((benchmark) => benchmark.run)],
     ['benchmark_row', rows.benchmarks.flatMap((benchmark) => benchmark.rows)],
+    ['audit_event', rows.auditEvents ?? []],
   ];
   for (const [table, tableRows] of tables) await loadTable(loader, table, tableRows, note);
 }

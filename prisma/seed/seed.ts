@@ -119,6 +119,7 @@ async function makeOwner(database: Database, password: string): Promise<string> 
     baseUrl: 'http://localhost',
     trustedOrigins: [],
     trustedProxies: [],
+    github: null,
     mail: null,
     onFailure: (error) => {
       throw error;

@@ -39,15 +39,31 @@ export async function requireAccess(ctx: ApiContext): Promise<Access> {
 
 export type Operator = Pick<OperatorCtx, 'organizationId' | 'actor'>;
 
+/** Opens system scope with a stated reason, for an operator. */
+export function asOperator<T>(
+  ctx: ApiContext & { readonly operator: Operator },
+  reason: string,
+  run: (core: OperatorCtx) => Promise<T>,
+): Promise<T> {
+  return inSystemScope(ctx, reason, (core) => run({ ...core, ...ctx.operator, ip: ctx.ip }));
+}
+
 /** Throws control_plane.operator_only unless the caller operates this control plane and asks in the organization for it. */
 export async function requireOperator(ctx: ApiContext): Promise<Operator> {
-  const { user } = await requireSession(ctx);
-  const { organizationId, actor } = await requireAccess(ctx);
-  const operated = await inSystemScope(ctx, 'tell whether a person operates the control plane', (core) =>
-    findOperatedOrganization(core, { userId: user.id }),
-  );
-  if (actor.kind !== 'member' || operated !== organizationId) throw new AppError('control_plane.operator_only');
+  await requireSession(ctx);
+  const access = await requireAccess(ctx);
+  const { organizationId, actor } = access;
+  if (actor.kind !== 'member' || !(await isOperator(ctx, access))) throw new AppError('control_plane.operator_only');
   return { organizationId, actor };
+}
+
+/** True if the caller is a person who operates this control plane, and asks in the organization for it. */
+export async function isOperator(ctx: ApiContext, { organizationId, actor }: Access): Promise<boolean> {
+  if (actor.kind !== 'member') return false;
+  const operated = await inSystemScope(ctx, 'tell whether a person operates the control plane', (core) =>
+    findOperatedOrganization(core, { userId: actor.userId }),
+  );
+  return operated === organizationId;
 }
 
 async function requireToken(ctx: ApiContext, token: string): Promise<Access> {

@@ -73,6 +73,8 @@ test('an app is made, shown, renamed and deleted', async () => {
   expect((await caller.app.list({ search: 'BIG' })).items).toHaveLength(1);
   expect((await caller.app.list({ search: 'shop.example' })).items).toHaveLength(1);
   expect((await caller.app.list({ search: '%' })).items).toHaveLength(0);
+  const [found] = (await caller.app.list({ search: 'BIG' })).items;
+  expect((await caller.app.list({ search: found?.id ?? '' })).items).toEqual([found]);
   await expect(caller.app.delete({ appId: app.id, confirmName: 'Shop' })).rejects.toMatchObject({
     code: 'BAD_REQUEST',
   });
@@ -198,7 +200,7 @@ test('every list and page works for an almost empty organization', async () => {
   const metric = await caller.metric.app({ appId: app.id, range: '15m' });
   expect(metric.points).toHaveLength(180);
   expect((await caller.metric.routes({ appId: app.id, range: '24h' })).routes).toEqual([]);
-  expect(metric.totals).toEqual({ requests: 0, errors: 0, p50Ms: null, p95Ms: null, p99Ms: null });
+  expect(metric.totals).toEqual({ requests: 0, errors: 0, clientErrors: 0, p50Ms: null, p95Ms: null, p99Ms: null });
   await expect(caller.benchmark.create({ appId: app.id, plan: {} })).rejects.toThrow('Deploy it first');
 });
 

@@ -102,6 +102,8 @@ describe('the export', () => {
       .map((line) => JSON.parse(line).action);
     expect(actions).toEqual([
       'server.enrol',
+      'server.update_base_domain',
+      'server.update_addresses',
       'server.update_proxy',
       'server.upgrade',
       'server.drain',

@@ -5,6 +5,7 @@ import type { Auth, Session } from '@fairlead/auth';
 import type { ArtifactStore } from '@fairlead/core/artifact';
 import type { CertificateConfig } from '@fairlead/core/certificate';
 import type { ControlPlaneFacts } from '@fairlead/core/control-plane';
+import type { DashboardFacts } from '@fairlead/core/dashboard-domain';
 import type { BuildSlots } from '@fairlead/core/deployment';
 import type { HostPolicy } from '@fairlead/core/domain';
 import type { Clock, Log, SystemCtx } from '@fairlead/core/kernel';
@@ -14,8 +15,10 @@ import type { SecretKeys } from '@fairlead/core/secret';
 import type { AgentOffer } from '@fairlead/core/server';
 import type { ActiveToken } from '@fairlead/core/token';
 import type { Database } from '@fairlead/db';
+import type { Github } from '@fairlead/github';
 import type { Mailer } from '@fairlead/mail';
 import type { Outbound } from '@fairlead/outbound';
+import type { DnsClient } from '@fairlead/outbound/dns';
 import { bearerOf } from './bearer.ts';
 import { clientAddress } from './client-address.ts';
 import type { LiveSource } from './live-source.ts';
@@ -37,8 +40,10 @@ export interface AgentOffers {
 }
 
 export interface ApiConfig extends HostPolicy, CertificateConfig {
-  /** The address people open, without a slash at its end: links in mails lead there. */
+  /** The address people open, without a slash at its end: links in mails lead there. It changes with the dashboard's domains. */
   readonly publicUrl: string;
+  /** Origins of all addresses that people open. */
+  readonly origins: readonly string[];
   /** The port on which the local server's proxy serves HTTPS. */
   readonly localHttpsPort: number;
   readonly buildSlots: BuildSlots;
@@ -48,6 +53,7 @@ export interface ApiConfig extends HostPolicy, CertificateConfig {
   agentDownload(): Promise<AgentDownload>;
   readonly agentOffers: AgentOffers;
   readonly controlPlane: ControlPlaneFacts;
+  readonly dashboard: DashboardFacts;
 }
 
 /** Parts of the process, the same for every request. */
@@ -60,6 +66,8 @@ export interface ApiParts {
   /** Store of uploaded folders. */
   readonly artifacts: ArtifactStore;
   readonly outbound: Outbound;
+  readonly github: Github;
+  readonly dns: DnsClient;
   /** Null: this control plane has no mail server. */
   readonly mail: Mailer | null;
   readonly secretKeys: SecretKeys;

@@ -1,4 +1,6 @@
 // Control plane page through the API: who may see it, test emails over real SMTP, and failed jobs of the real queue.
+import { readFile, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { newId } from '@fairlead/contract/ids';
 import { createMailer } from '@fairlead/mail';
 import { SMTPServer } from 'smtp-server';
@@ -6,6 +8,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createCaller, createContext } from './index.ts';
 import { newFailedJob } from './testing/failed-job.ts';
 import { startTestApi, type TestApi } from './testing/index.ts';
+import { newTestFeed } from './testing/test-feed.ts';
 
 let api: TestApi;
 let owner: { cookie: string; userId: string };
@@ -105,6 +108,9 @@ test('a retried job waits again, and a second retry is refused', async () => {
 test('an operator starts one backup at a time, and only with a folder for it', async () => {
   await setUp(api.world.organizationId);
   const { controlPlane } = api.caller(owner.cookie);
+  api.world.clock.forward(16 * 60_000);
+  expect(await codeOf(controlPlane.startBackup())).toBe('session.not_fresh');
+  api.world.clock.forward(-16 * 60_000);
   const { backupId } = await controlPlane.startBackup();
   const { backups } = await controlPlane.get();
   expect(backups).toMatchObject({ next: null, latest: [{ id: backupId, state: 'queued', isScheduled: false }] });
@@ -121,6 +127,41 @@ test('an operator starts one backup at a time, and only with a folder for it', a
   expect(await codeOf(createCaller(ctx).controlPlane.startBackup())).toBe('control_plane.backup_not_set_up');
 });
 
+test('an operator finds a newer version, and starts its update once', async () => {
+  await setUp(api.world.organizationId);
+  const { controlPlane } = api.caller(owner.cookie);
+  expect(await codeOf(controlPlane.checkUpdate())).toBe('control_plane.feed_not_set_up');
+  const { version, facts } = await newTestFeed();
+  const set = (more: object) => Object.assign(api.parts.config.controlPlane, { updates: { ...facts, ...more } });
+  set({});
+  expect(await codeOf(controlPlane.startUpdate({ version }))).toBe('control_plane.update_other_version');
+  expect(await controlPlane.checkUpdate()).toMatchObject({
+    current: '0.1.0',
+    available: { version },
+    method: 'button',
+  });
+  expect((await controlPlane.listNotices()).items.map(({ kind }) => kind)).toContain('update_available');
+  set({ updaterFolder: null });
+  expect(await codeOf(controlPlane.startUpdate({ version }))).toBe('control_plane.update_unavailable');
+  set({ current: version });
+  expect(await codeOf(controlPlane.startUpdate({ version }))).toBe('control_plane.update_other_version');
+  set({});
+  expect(await codeOf(controlPlane.startUpdate({ version: '0.3.0' }))).toBe('control_plane.update_other_version');
+  const admin = await api.signUp('Admin', 'admin');
+  const byAdmin = api.caller(admin.cookie).controlPlane;
+  expect(await codeOf(byAdmin.startUpdate({ version }))).toBe('control_plane.operator_only');
+  api.world.clock.forward(16 * 60_000);
+  expect(await codeOf(controlPlane.startUpdate({ version }))).toBe('session.not_fresh');
+  api.world.clock.forward(-16 * 60_000);
+  expect(await codeOf(controlPlane.startUpdate({ version }))).toBe('ok');
+  expect(await readFile(join(facts.updaterFolder, 'requests/request'), 'utf8')).toBe(`${version}\n`);
+  expect(await codeOf(controlPlane.startUpdate({ version }))).toBe('control_plane.update_running');
+  await rename(join(facts.updaterFolder, 'requests/request'), join(facts.updaterFolder, 'taken'));
+  await writeFile(join(facts.updaterFolder, 'state'), 'state running\nstep fetch\n');
+  expect(await codeOf(controlPlane.startUpdate({ version }))).toBe('control_plane.update_running');
+  expect((await controlPlane.get()).updates).toMatchObject({ isRequested: false, last: { state: 'running' } });
+});
+
 test('a failed backup is a warning on the overview of operators', async () => {
   await setUp(api.world.organizationId);
   Object.assign(api.parts.config.controlPlane.backups, { schedule: { periodMs: 86_400_000, offsetMs: 0 } });
@@ -130,7 +171,7 @@ test('a failed backup is a warning on the overview of operators', async () => {
     return tx.backup.create({ data: { id: newId('bak'), state: 'failed', failure: 'The disk is full.', ...times } });
   });
   const { controlPlane } = api.caller(owner.cookie);
-  const { items } = await controlPlane.listWarnings();
+  const { items } = await controlPlane.listNotices();
   expect(items.filter(({ kind }) => kind !== 'disk_short')).toMatchObject([
     { kind: 'backup_failed', detail: 'The disk is full.' },
   ]);

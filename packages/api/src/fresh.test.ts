@@ -9,11 +9,28 @@ import { declaredProcedures } from './testing/matrix/declared.ts';
 const fresh = [
   'app.move',
   'app.purge',
+  'certificate.add',
+  'certificate.delete',
+  'certificate.update',
+  'controlPlane.startBackup',
+  'controlPlane.startUpdate',
   'credential.rotateKey',
   'credential.update',
+  'dashboardDomain.add',
+  'dashboardDomain.delete',
   'deployment.approve',
+  'dnsProvider.create',
+  'dnsProvider.update',
   'environment.update',
+  'github.completeInstall',
+  'github.completeRegistration',
+  'github.deleteApp',
+  'github.startInstall',
+  'github.startRegistration',
+  'github.updateWebhook',
   'grant.create',
+  'host.release',
+  'host.transfer',
   'invitation.create',
   'invitation.rotate',
   'member.update',
@@ -21,6 +38,8 @@ const fresh = [
   'organization.restore',
   'organization.transfer',
   'organization.update',
+  'preview.approve',
+  'preview.updatePolicy',
   'role.create',
   'role.update',
   'secret.reveal',
@@ -31,6 +50,9 @@ const fresh = [
   'serviceAccount.createToken',
   'serviceAccount.update',
   'token.create',
+  'volumeMove.retry',
+  'webhook.create',
+  'webhook.rotate',
 ];
 
 /** Permissions that let a person leave a right or a way in, open a source, or remove a protection. */
@@ -41,6 +63,8 @@ const lasting =
 const notLasting: Readonly<Record<string, string>> = {
   'credential.delete': 'takes a way in',
   'deployment.refuse': 'lets nothing go',
+  'dnsProvider.delete': 'takes a way in',
+  'dnsProvider.verify': 'removes the record that it sets',
   'environment.create': 'guards nothing yet',
   'environment.delete': 'only without an app in it',
   'grant.delete': 'takes rights',
@@ -62,6 +86,7 @@ const notLasting: Readonly<Record<string, string>> = {
   'serviceAccount.delete': 'takes rights',
   'serviceAccount.revokeToken': 'takes a way in',
   'token.revoke': 'takes a way in',
+  'webhook.delete': 'takes a way in',
 };
 
 const procedures = declaredProcedures(apiRouter);
@@ -71,6 +96,11 @@ let owner: string;
 beforeAll(async () => {
   api = await startTestApi();
   ({ cookie: owner } = await api.signUp('Owner', 'owner'));
+  const { organizationId, clock } = api.world;
+  // The owner operates the control plane.
+  await api.world.system(({ tx }) =>
+    tx.setupToken.create({ data: { id: 'stk_used', organizationId, tokenHash: 'used', usedAt: clock.now() } }),
+  );
 });
 afterAll(() => api.close());
 

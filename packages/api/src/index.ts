@@ -18,7 +18,8 @@ export {
   organizationHeader,
   type RequestParts,
 } from './context.ts';
-export type { PublicError } from './errors.ts';
+export { type PublicError, publicErrorOf } from './errors.ts';
+export { createGithubIdentity } from './github-identity.ts';
 export { answerHttp } from './http/answer-http.ts';
 export { answerPageUpload } from './http/answer-upload.ts';
 export { type ApiDocument, type ApiOperation, type ApiParameter, apiDocument } from './http/document.ts';
@@ -26,3 +27,4 @@ export type { LiveSource, LiveSubscription } from './live-source.ts';
 export { createOpenStreams, type OpenStreams } from './open-streams.ts';
 export { type CallLimits, createRateLimit, defaultCallLimits, type RateLimit, retryHeaders } from './rate-limit.ts';
 export { type AppRouter, apiRouter } from './router.ts';
+export { createWebhooks, type WebhookParts, type Webhooks } from './webhook/answer-webhook.ts';

@@ -1,16 +1,16 @@
 // tRPC procedure builders by access level: public → signed in → member with a permission.
 // Invariant: the bare tRPC builder is not exported, so every procedure declares its access level.
 import { requireFresh } from '@fairlead/auth';
-import type { ErrorCode } from '@fairlead/contract/errors';
 import { AppError, type Ctx } from '@fairlead/core/kernel';
-import { type Permission, type Scope, wholeOrganization } from '@fairlead/core/role';
+import type { Permission } from '@fairlead/core/role';
 import { initTRPC } from '@trpc/server';
 import superjson from 'superjson';
 import { z } from 'zod';
 import { type Access, requireAccess, requireOperator, requireSession } from './access.ts';
 import type { ApiContext } from './context.ts';
 import { publicErrorOf, toTrpcError } from './errors.ts';
-import { type Protection, requireApprover } from './protection.ts';
+import { type JudgedOptions, judge } from './judge.ts';
+import type { Protection } from './protection.ts';
 import type { AlsoNeeds, ScopeOf } from './scopes.ts';
 
 /** Declarations of every procedure; docs/permissions.md is rendered from them. */
@@ -65,10 +65,27 @@ export const signedInProcedure = mapped.meta({ access: 'signed_in' }).use(async 
   return next({ ctx: { signedIn: await requireSession(ctx) } });
 });
 
+/**
+ * For a member's own view of the organization, such as what they hide. Never for an API token. It runs in one transaction,
+ * and must change nothing that others see.
+ */
+export const ownViewProcedure = signedInProcedure.use(async ({ ctx, path, next }) => {
+  const access = await requireAccess(ctx);
+  return inTransaction({ ...ctx, access }, path, (held) => next({ ctx: { ...held, access } }));
+});
+
 /** For people who operate this control plane, in its first organization; never for an API token. */
 export const operatorProcedure = mapped.meta({ access: 'operator' }).use(async ({ ctx, next }) => {
   return next({ ctx: { operator: await requireOperator(ctx) } });
 });
+
+/** For operators who confirmed their identity recently. */
+export const freshOperatorProcedure = operatorProcedure
+  .meta({ access: 'operator', fresh: true })
+  .use(async ({ ctx, next }) => {
+    await requireFreshSession(ctx);
+    return next();
+  });
 
 /**
  * For streams: the actor is known, but no transaction is held while the stream lasts. The permission is held in at
@@ -80,7 +97,7 @@ export function memberStream(permission: Permission, grain: 'environment' | 'any
   });
 }
 
-export interface MemberOptions<Input = unknown> {
+export interface MemberOptions<Input = unknown> extends JudgedOptions<Input> {
   /** Scope of the call. Without it the permission must be held in the organization as a whole. */
   readonly scope?: ScopeOf<Input>;
   /** Further permissions that the input needs, each in its own scope. */
@@ -124,8 +141,8 @@ export function memberProcedure(permission: Permission, options: MemberOptions &
 }
 
 /**
- * Builds a request that a server answers: permission checks and `prepare` run in one transaction, and none is held
- * while the resolver waits.
+ * Builds a request that a server or GitHub answers: permission checks and `prepare` run in one transaction, and none is
+ * held while the resolver waits. It stores the answer by `ctx.record`.
  */
 export function memberRequest<Schema extends z.ZodType, Prepared>(
   permission: Permission,
@@ -136,16 +153,23 @@ export function memberRequest<Schema extends z.ZodType, Prepared>(
     .use(async ({ ctx, input: parsed, next }) => {
       const prepared = await ctx.database.tenant(ctx.access.organizationId, async (tx) => {
         const core = coreOf(ctx, tx);
-        await judge(core, ctx, permission, options, parsed as z.output<Schema>);
-        return prepare(core, parsed as z.output<Schema>);
+        await judgeCall(core, ctx, permission, options, parsed as z.output<Schema>);
+        return prepare(core, parsed as z.output<Schema>, ctx);
       });
-      return next({ ctx: { prepared } });
+      /** Runs work in a transaction of its own, and checks the rights again: the request took time. */
+      const record = <T>(work: (core: Ctx) => Promise<T>): Promise<T> =>
+        ctx.database.tenant(ctx.access.organizationId, async (tx) => {
+          const core = coreOf(ctx, tx);
+          await judgeCall(core, ctx, permission, options, parsed as z.output<Schema>);
+          return work(core);
+        });
+      return next({ ctx: { prepared, record } });
     });
 }
 
 export interface MemberRequestOptions<Schema extends z.ZodType, Prepared>
-  extends Pick<MemberOptionsOf<Schema>, 'input' | 'scope' | 'also'> {
-  readonly prepare: (core: Ctx, input: z.output<Schema>) => Promise<Prepared>;
+  extends Pick<MemberOptionsOf<Schema>, 'input' | 'scope' | 'also' | 'fresh' | 'protection'> {
+  readonly prepare: (core: Ctx, input: z.output<Schema>, ctx: ApiContext) => Promise<Prepared>;
 }
 
 function coreOf(ctx: ApiContext & { readonly access: Access }, tx: Ctx['tx']): Ctx {
@@ -156,7 +180,7 @@ function coreOf(ctx: ApiContext & { readonly access: Access }, tx: Ctx['tx']): C
 function withoutInput(permission: Permission, options: MemberOptions) {
   return memberEntry(permission, options).use(({ ctx, path, next }) =>
     inTransaction(ctx, path, async (held) => {
-      const verifyRights = () => judge(held.core, ctx, permission, options, undefined);
+      const verifyRights = () => judgeCall(held.core, ctx, permission, options, undefined);
       await verifyRights();
       return next({ ctx: { ...held, verifyRights } });
     }),
@@ -169,7 +193,7 @@ function withInput<Schema extends z.ZodType>(permission: Permission, options: Me
     .use(({ ctx, path, type, input, next }) =>
       inTransaction(ctx, path, async (held) => {
         if (type === 'mutation') await holdApp(held.core, input, options.movesApp ?? false);
-        const verifyRights = () => judge(held.core, ctx, permission, options, input as z.output<Schema>);
+        const verifyRights = () => judgeCall(held.core, ctx, permission, options, input as z.output<Schema>);
         await verifyRights();
         return next({ ctx: { ...held, verifyRights } });
       }),
@@ -218,34 +242,14 @@ const namesApp = z.object({
   owner: z.object({ appId: z.string().optional() }).optional(),
 });
 
-async function judge<Input>(
+function judgeCall<Input>(
   core: Ctx,
   ctx: ApiContext & { readonly access: Access },
   permission: Permission,
-  { scope, also, lists, protection }: MemberOptions<Input>,
+  options: MemberOptions<Input>,
   input: Input,
 ): Promise<void> {
-  const { access } = ctx;
-  if (lists === undefined && !access.may(permission)) {
-    const places = (await scope?.find(core, input, (there) => access.may(permission, there))) ?? [];
-    if (places.length === 0) throw new AppError('permission.denied', { permission });
-    for (const place of places) requireAny(access, [permission], place);
-  }
-  for (const { anyOf, scope: place, denied, fresh } of (await also?.find(core, input)) ?? []) {
-    requireAny(access, anyOf, place, denied);
-    if (fresh === true) await requireFreshSession(ctx);
-  }
-  if (protection?.kind === 'approver') await requireApprover(core, access, await protection.find(core, input));
-}
-
-function requireAny(
-  access: Access,
-  permissions: readonly [Permission, ...Permission[]],
-  place: Scope | null,
-  denied: ErrorCode = 'permission.denied',
-): void {
-  if (permissions.some((permission) => access.may(permission, place ?? wholeOrganization))) return;
-  throw new AppError(denied, { permission: permissions[0] });
+  return judge(core, { ...ctx.access, requireFresh: () => requireFreshSession(ctx) }, permission, options, input);
 }
 
 /** An API token passes, because a fresh session made it. */

@@ -30,6 +30,7 @@ test('a scope that reads a field that the input may lack does not compile', () =
 test('the bare builder, which would know no access level, is not exported', () => {
   expect(Object.keys(procedures).sort()).toEqual([
     'createCallerFactory',
+    'freshOperatorProcedure',
     'memberProcedure',
     'memberRequest',
     'memberStream',

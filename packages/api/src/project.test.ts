@@ -90,7 +90,7 @@ test('a member with a grant on one project sees and does only that', async () =>
   expect((await member().domain.list({})).items.map(({ host }) => host)).toEqual([`cart-${count}.example.test`]);
   expect(await member().secret.listGroups()).toEqual([]);
   expect(await member().overview.get({})).toMatchObject({ appCount: 1, servers: [] });
-  expect(await member().overview.get({ projectId: desk.projectId })).toMatchObject({ appCount: 0, deployments: [] });
+  expect(await member().overview.get({ projectId: desk.projectId })).toMatchObject({ appCount: 0 });
 
   expect(await codeOf(member().app.update({ appId: cart.id, branch: 'next' }))).toBe('done');
   for (const call of [
@@ -169,7 +169,7 @@ test('a moved app belongs to the new project at once, with its secrets, domains 
   await owner.app.move(moveTo(desk, cart.id, shop.production));
   for (const caller of [before, beforeThere]) {
     expect(await outcomes(ofPeople(caller))).toEqual(['permission.denied']);
-    expect(await caller().overview.get({})).toMatchObject({ appCount: 0, deployments: [] });
+    expect(await caller().overview.get({})).toMatchObject({ appCount: 0 });
     expect((await caller().domain.list({})).items).toEqual([]);
   }
   for (const caller of [after, afterThere]) {
@@ -191,7 +191,6 @@ test('an open page of a moved app gets no more data', async () => {
   const listening = Promise.withResolvers<void>();
   api.live.onSubscribe = () => listening.resolve();
   const sampleIn = (environmentId: EnvironmentId) => {
-    const latency = { p50Ms: null, p95Ms: null, p99Ms: null };
     const counts = { requestsPerSecond: 1, errorsPerSecond: 0, clientErrorsPerSecond: 0, inFlight: 0 };
     const sizes = { bytesReceivedPerSecond: 0, bytesSentPerSecond: 0, cpuMillis: 0, memoryBytes: 0 };
     const { serverId } = api.world;
@@ -201,7 +200,7 @@ test('an open page of a moved app gets no more data', async () => {
       environmentId,
       serverId,
       unixMs: 1,
-      ...latency,
+      latency: [],
       ...counts,
       ...sizes,
     });

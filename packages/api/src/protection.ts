@@ -14,8 +14,8 @@ import type {
 import { findProtected } from '@fairlead/core/deployment';
 import { AppError, type OrganizationCtx, withDeletedApps } from '@fairlead/core/kernel';
 import { listBuildingApps } from '@fairlead/core/placement';
+import type { Permission, Scope } from '@fairlead/core/role';
 import type { SecretOwner } from '@fairlead/core/secret';
-import type { Access } from './access.ts';
 import { listVolumesOnServer, type ScopeOf } from './scopes.ts';
 
 export type Protection<Input = unknown> =
@@ -33,12 +33,12 @@ export type Protection<Input = unknown> =
 /** Throws environment.protected. */
 export async function requireApprover(
   core: OrganizationCtx,
-  access: Access,
+  caller: { may(permission: Permission, scope?: Scope): boolean },
   environmentIds: readonly string[],
 ): Promise<void> {
-  if (environmentIds.length === 0 || access.may('deployment.approve')) return;
+  if (environmentIds.length === 0 || caller.may('deployment.approve')) return;
   for (const { id, projectId } of await findProtected(core, environmentIds)) {
-    if (access.may('deployment.approve', { projectId, environmentId: id })) continue;
+    if (caller.may('deployment.approve', { projectId, environmentId: id })) continue;
     throw new AppError('environment.protected');
   }
 }
@@ -131,6 +131,11 @@ export const approverOfHost = approver<{ readonly domainId: DomainId }>(eachOfHo
   const domain = await tx.domain.findFirst({ where: { id: domainId, organizationId }, select: { host: true } });
   return domain === null ? [] : environmentsOfHost(core, domain.host);
 });
+
+/** An uploaded certificate serves every host that it covers. */
+export const approverOfDomains = approver<unknown>('in each environment that has a domain', ({ tx, organizationId }) =>
+  tx.domain.findMany({ where: { organizationId } }).then(environmentsOf),
+);
 
 /** The author may cancel a deployment that still waits for approval; an approved one may be live already. */
 export const approverOfRunning = approver<{ readonly deploymentId: DeploymentId }>(

@@ -23,6 +23,7 @@ const generous: CallLimits = {
   addressless: 1000,
   inspections: 1000,
   testMails: 1000,
+  deliveries: 1e9,
 };
 const nobody = createSignedCookies({ secret: 'nobody signs with it', baseUrl: origin });
 
@@ -260,7 +261,15 @@ test('several web processes share one count, and together admit no call more tha
 
 test('addresses share a bounded number of rows', async () => {
   await api.world.system(({ tx }) => tx.callCount.deleteMany());
-  const rateLimit = newRateLimit({ known: 5, signed: 5, address: 5, addressless: 5, inspections: 5, testMails: 5 });
+  const rateLimit = newRateLimit({
+    known: 5,
+    signed: 5,
+    address: 5,
+    addressless: 5,
+    inspections: 5,
+    testMails: 5,
+    deliveries: 1e9,
+  });
   for (let at = 0; at < 50; at += 1) await rateLimit.admit({ headers: new Headers(), ip: `2001:db8:0:${at}::1` }, 1);
   const rows = await api.world.system(({ tx }) => tx.callCount.findMany());
   expect(rows.length).toBeGreaterThan(1);

@@ -23,6 +23,8 @@ export interface CallLimits {
   readonly inspections: number;
   /** Test emails of one person. */
   readonly testMails: number;
+  /** Deliveries to one webhook. */
+  readonly deliveries: number;
 }
 
 export const defaultCallLimits: CallLimits = {
@@ -32,6 +34,7 @@ export const defaultCallLimits: CallLimits = {
   addressless: 3000,
   inspections: 20,
   testMails: 3,
+  deliveries: 60_000,
 };
 
 export interface RateLimitOptions {
@@ -57,6 +60,8 @@ export interface RateLimit {
   admitInspection(userId: string): Promise<void>;
   /** Counts one test email, in addition to its call; throws request.rate_limited. */
   admitTestMail(userId: string): Promise<void>;
+  /** Counts one delivery to a webhook; throws request.rate_limited. */
+  admitDelivery(endpointId: string): Promise<void>;
   /**
    * Records that the credential in these headers is valid and its owner: from the next request on it has a limit of
    * its own.
@@ -109,6 +114,7 @@ export function createRateLimit({ limits, database, secret, cookies }: RateLimit
     },
     admitInspection: (userId) => spend(`inspection ${userId}`, limits.inspections, 1),
     admitTestMail: (userId) => spend(`test mail ${userId}`, limits.testMails, 1),
+    admitDelivery: (endpointId) => spend(`delivery ${endpointId}`, limits.deliveries, 1),
     recognise: (headers, owner) => {
       const credential = credentialOf(headers);
       if (credential !== null) owners.keep(credential, owner);

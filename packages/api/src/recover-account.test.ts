@@ -21,6 +21,7 @@ test('a locked-out person sets a new password by the printed link, and their org
     baseUrl: origin,
     trustedOrigins: [origin],
     trustedProxies: [],
+    github: null,
     mail: null,
     onFailure: (error) => expect.unreachable(String(error)),
   });

@@ -43,6 +43,7 @@ export async function recoverAccount(input: RecoverInput): Promise<Recovered> {
       baseUrl: 'http://localhost',
       trustedOrigins: [],
       trustedProxies: [],
+      github: null,
       mail: null,
       onFailure: (error) => {
         throw error;

@@ -76,6 +76,8 @@ const heldByVerb: Readonly<Record<string, readonly string[]>> = {
   'app.update': ['environmentId'],
   // The app that decides about requests must run in the environment of the domain.
   'domain.updatePolicy': ['policy'],
+  // It must be an environment of the app, for which the permission is checked.
+  'preview.updatePolicy': ['environmentId'],
   'release.diff': ['fromReleaseId', 'toReleaseId'],
 };
 /** Servers, members and roles belong to the organization as a whole; other rows belong to a project or an environment. */

@@ -9,10 +9,14 @@ import { certificateRouter } from './routers/certificate.ts';
 import { configRouter } from './routers/config.ts';
 import { controlPlaneRouter } from './routers/control-plane.ts';
 import { credentialRouter } from './routers/credential.ts';
+import { dashboardDomainRouter } from './routers/dashboard-domain.ts';
 import { deploymentRouter } from './routers/deployment.ts';
+import { dnsProviderRouter } from './routers/dns-provider.ts';
 import { domainRouter } from './routers/domain.ts';
 import { environmentRouter } from './routers/environment.ts';
+import { githubRouter } from './routers/github.ts';
 import { grantRouter } from './routers/grant.ts';
+import { hostRouter } from './routers/host.ts';
 import { invitationRouter } from './routers/invitation.ts';
 import { liveRouter } from './routers/live.ts';
 import { logRouter } from './routers/log.ts';
@@ -20,7 +24,9 @@ import { memberRouter } from './routers/member.ts';
 import { metricRouter } from './routers/metric.ts';
 import { organizationRouter } from './routers/organization.ts';
 import { overviewRouter } from './routers/overview.ts';
+import { previewRouter } from './routers/preview.ts';
 import { projectRouter } from './routers/project.ts';
+import { pushRouter } from './routers/push.ts';
 import { releaseRouter } from './routers/release.ts';
 import { roleRouter } from './routers/role.ts';
 import { secretRouter } from './routers/secret.ts';
@@ -30,7 +36,10 @@ import { sessionRouter } from './routers/session.ts';
 import { setupRouter } from './routers/setup.ts';
 import { sourceRouter } from './routers/source.ts';
 import { tokenRouter } from './routers/token.ts';
+import { variableRouter } from './routers/variable.ts';
 import { volumeRouter } from './routers/volume.ts';
+import { volumeMoveRouter } from './routers/volume-move.ts';
+import { webhookRouter } from './routers/webhook.ts';
 
 export const apiRouter = router({
   account: accountRouter,
@@ -40,12 +49,16 @@ export const apiRouter = router({
   benchmark: benchmarkRouter,
   config: configRouter,
   credential: credentialRouter,
+  dnsProvider: dnsProviderRouter,
   deployment: deploymentRouter,
   certificate: certificateRouter,
   domain: domainRouter,
+  host: hostRouter,
   environment: environmentRouter,
+  github: githubRouter,
   grant: grantRouter,
   controlPlane: controlPlaneRouter,
+  dashboardDomain: dashboardDomainRouter,
   invitation: invitationRouter,
   live: liveRouter,
   log: logRouter,
@@ -53,7 +66,9 @@ export const apiRouter = router({
   metric: metricRouter,
   organization: organizationRouter,
   overview: overviewRouter,
+  preview: previewRouter,
   project: projectRouter,
+  push: pushRouter,
   release: releaseRouter,
   role: roleRouter,
   secret: secretRouter,
@@ -63,7 +78,10 @@ export const apiRouter = router({
   setup: setupRouter,
   source: sourceRouter,
   token: tokenRouter,
+  variable: variableRouter,
   volume: volumeRouter,
+  webhook: webhookRouter,
+  volumeMove: volumeMoveRouter,
 });
 
 /** The only thing that clients import, as a type. */

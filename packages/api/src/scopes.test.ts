@@ -111,6 +111,13 @@ test.each(['project', 'environment'] as const)(
     expect(JSON.stringify(overview)).not.toMatch(/theirs/i);
     // A search in a list reveals nothing of a hidden row.
     expect((await caller.app.list({ search: 'theirs' })).items).toEqual([]);
+    const none = { items: [], total: 0 };
+    expect(await caller.app.list({ sort: 'p99', search: 'theirs' })).toMatchObject(none);
+    expect(await caller.app.list({ state: 'failed' })).toMatchObject(none);
+    expect(await caller.app.list({ environmentId: parseId('env', hidden.environmentId) })).toMatchObject(none);
+    expect(await caller.deployment.list({ state: 'failed' })).toMatchObject(none);
+    expect(await caller.deployment.list({ projectId: parseId('prj', hidden.projectId) })).toMatchObject(none);
+    expect((await caller.deployment.listFilters()).branches).toEqual(['main']);
   },
 );
 
@@ -266,10 +273,9 @@ async function samplesOf(caller: ReturnType<typeof api.caller>, environmentIds: 
 
 function sampleOf(environment: string) {
   const sample = { type: 'app.sample', appId, environmentId: parseId('env', environment), unixMs: 1 } as const;
-  const latency = { p50Ms: null, p95Ms: null, p99Ms: null } as const;
   const counts = { requestsPerSecond: 1, errorsPerSecond: 0, clientErrorsPerSecond: 0, inFlight: 0 } as const;
   const sizes = { bytesReceivedPerSecond: 0, bytesSentPerSecond: 0, cpuMillis: 0, memoryBytes: 0 } as const;
-  return { ...sample, ...latency, ...counts, ...sizes, serverId: parseId('srv', api.world.serverId) };
+  return { ...sample, latency: [], ...counts, ...sizes, serverId: parseId('srv', api.world.serverId) };
 }
 
 test('a grant for one environment never allows acts on the primary one', async () => {

@@ -4,10 +4,12 @@
 import type { ErrorCode } from '@fairlead/contract/errors';
 import type {
   AppId,
+  DeliveryId,
   DeploymentId,
   DomainId,
   EnvironmentId,
   GrantId,
+  PreviewId,
   ProjectId,
   ReleaseId,
   RunId,
@@ -15,6 +17,7 @@ import type {
   SecretId,
   ServerId,
 } from '@fairlead/contract/ids';
+import { listCertificateNames, listCoveredDomains } from '@fairlead/core/certificate';
 import type { GrantScope } from '@fairlead/core/grant';
 import { type OrganizationCtx, withDeletedApps } from '@fairlead/core/kernel';
 import { listBuildingApps, type PlacementInput } from '@fairlead/core/placement';
@@ -136,6 +139,37 @@ export async function findSeenPlacement(
   return toScope(seen ?? rows[0] ?? null);
 }
 
+interface SecretsOfPlacement extends PlacementInput {
+  readonly secrets: readonly unknown[];
+}
+
+/** Secrets among the variables that a call sets. */
+export const setsSecrets: AlsoNeeds<SecretsOfPlacement> = {
+  words: '`secret.write` there to set secrets',
+  permissions: ['secret.write'],
+  reads: ['appId', 'environmentId'],
+  find: async (core, { appId, environmentId, secrets }) =>
+    secrets.length === 0
+      ? []
+      : [{ anyOf: ['secret.write'], scope: await findPlacement(core, { id: appId }, environmentId) }],
+};
+
+/** An app that has a secret can print it, so a copy needs the rights of a reveal where the value comes from. */
+export const copiesVariables: AlsoNeeds<SecretsOfPlacement & { readonly fromEnvironmentId: EnvironmentId }> = {
+  words:
+    '`app.read` in the environment that it copies from; for secrets, `secret.reveal` and a fresh session there, and ' +
+    '`secret.write` in the target',
+  permissions: ['app.read', 'secret.reveal', 'secret.write'],
+  reads: ['appId', 'fromEnvironmentId', 'environmentId'],
+  find: async (core, { fromEnvironmentId, ...input }) => {
+    const source = await findPlacement(core, { id: input.appId }, fromEnvironmentId);
+    const reads: NeedElsewhere = { anyOf: ['app.read'], scope: source };
+    if (input.secrets.length === 0) return [reads];
+    const reveals: NeedElsewhere = { anyOf: ['secret.reveal'], scope: source, fresh: true };
+    return [reads, reveals, ...(await setsSecrets.find(core, input))];
+  },
+};
+
 /** A release goes to `environmentId`. The person must be able to see the environment that it comes from, or to deploy to it. */
 export const seesRelease: AlsoNeeds<{ readonly releaseId: ReleaseId }> = {
   words: '`deployment.read` or `deployment.write` where the release is',
@@ -193,6 +227,45 @@ export const byDeploymentTarget = scopeOf<{ readonly deploymentId: DeploymentId 
   },
 );
 
+/** Scope of a delivery's page: an environment that the push concerned, one that the person may see if there is any. */
+export const byDelivery = scopeOf<{ readonly deliveryId: DeliveryId }>(
+  'environment',
+  ['deliveryId'],
+  async ({ tx, organizationId }, { deliveryId }, may) => {
+    const rows = await tx.pushDecision.findMany({
+      where: { organizationId, deliveryId },
+      select: { environmentId: true, placement: { select: { environment: inProject } } },
+      orderBy: { id: 'asc' },
+    });
+    const scopes = rows.map(({ environmentId, placement }) => ({
+      environmentId,
+      projectId: placement.environment.projectId,
+    }));
+    const previews = await tx.previewDecision.findMany({
+      where: { organizationId, deliveryId },
+      select: { app: inProject },
+      orderBy: { id: 'asc' },
+    });
+    const all = [...scopes, ...previews.map(({ app }) => ({ environmentId: null, projectId: app.projectId }))];
+    return all.find(may) ?? all[0] ?? null;
+  },
+);
+
+/** Previews are in the environment whose settings and secrets they use. */
+export const byPreview = scopeOf<{ readonly previewId: PreviewId }>(
+  'environment',
+  ['previewId'],
+  async ({ tx, organizationId }, { previewId }) => {
+    const preview = await tx.preview.findFirst({
+      where: { id: previewId, organizationId },
+      select: { app: { select: { projectId: true, previewPolicy: { select: { environmentId: true } } } } },
+    });
+    if (preview === null) return null;
+    const { projectId, previewPolicy } = preview.app;
+    return { projectId, environmentId: previewPolicy?.environmentId ?? null };
+  },
+);
+
 export const byDeployment = scopeOf<{ readonly deploymentId: DeploymentId }>(
   'environment',
   ['deploymentId'],
@@ -215,6 +288,38 @@ export const byDomain = scopeOf<{ readonly domainId: DomainId }>(
         select: { environmentId: true, environment: inProject },
       }),
     ),
+);
+
+/** TLS settings are of the whole host: the environments of all of its domains. */
+export const byHost = scopeOf<{ readonly domainId: DomainId }>(
+  'environment',
+  ['domainId'],
+  async ({ tx, organizationId }, { domainId }) => {
+    const domain = await tx.domain.findFirst({ where: { id: domainId, organizationId }, select: { host: true } });
+    if (domain === null) return null;
+    const rows = await tx.domain.findMany({
+      where: { organizationId, host: domain.host },
+      distinct: ['environmentId'],
+      select: { environmentId: true, environment: inProject },
+    });
+    return rows.flatMap((row) => toScope(row) ?? []);
+  },
+);
+
+/** A certificate belongs to the environments of all domains that it covers; without one, to the organization as a whole. */
+export const byCertificate = scopeOf<{ readonly certificateId: string }>(
+  'environment',
+  ['certificateId'],
+  async (core, { certificateId }) => {
+    const names = await listCertificateNames(core, certificateId);
+    const hosts = (await listCoveredDomains(core, names)).map(({ host }) => host);
+    const rows = await core.tx.domain.findMany({
+      where: { organizationId: core.organizationId, host: { in: hosts } },
+      distinct: ['environmentId'],
+      select: { environmentId: true, environment: inProject },
+    });
+    return rows.flatMap((row) => toScope(row) ?? []);
+  },
 );
 
 export const byRun = scopeOf<{ readonly runId: RunId }>(

@@ -1,6 +1,7 @@
 // Attacks on the rights over servers by members of the organization. Each is refused, and a positive control shows that the
 // same call succeeds without the protection.
 import { type AppId, newId, parseId, type ServerId } from '@fairlead/contract/ids';
+import { drainServer } from '@fairlead/core/placement';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startTestApi, type TestApi } from './testing/index.ts';
 import { testMembers } from './testing/members.ts';
@@ -94,6 +95,18 @@ test.each(['drain', 'moveApps'] as const)(
     await act();
   },
 );
+
+test('an app that joins a server during its drain is refused once the drain is committed', async () => {
+  const serverId = await newServer();
+  const { appId } = await api.world.createApp('Joins late', { deployNow: false });
+  const { joined } = await api.world.tenant(async (ctx) => {
+    await drainServer(ctx, { serverId, drained: true }, async () => {});
+    const started = owner.app.attachServer({ appId, serverId }).catch((error: unknown) => error);
+    await waiters(1);
+    return { joined: started };
+  });
+  expect(await joined).toMatchObject({ message: expect.stringContaining('is drained') });
+});
 
 test('a server that only builds an app is drained with the rights of that app’s environment', async () => {
   const serverId = await newServer();

@@ -61,7 +61,15 @@ test('a server that is offline, or with an agent that cannot inspect, is an erro
 });
 
 test('a person inspects a bounded number of times a minute, however they sign in', async () => {
-  const limits = { known: 1e9, signed: 1e9, address: 1e9, addressless: 1e9, inspections: 2, testMails: 1e9 };
+  const limits = {
+    known: 1e9,
+    signed: 1e9,
+    address: 1e9,
+    addressless: 1e9,
+    inspections: 2,
+    testMails: 1e9,
+    deliveries: 1e9,
+  };
   const rateLimit = createRateLimit({
     limits,
     database: api.db.database,

@@ -19,15 +19,16 @@ async function dropFactors(internals: Internals, userId: string): Promise<void> 
   await forgetFactorProofs(internals, userId);
 }
 
-/** Removes the factors, and forgets the known devices. */
+/** Removes the factors and the links to GitHub, and forgets the known devices. */
 export async function dropFactorsAndDevices(internals: Internals, userId: string): Promise<void> {
   await dropFactors(internals, userId);
   await internals.client().knownDevice.deleteMany({ where: { userId } });
+  await internals.client().githubAccount.deleteMany({ where: { userId } });
 }
 
 type ClosingClient = Pick<
   IdentityClient,
-  'session' | 'passkey' | 'twoFactor' | 'user' | 'knownDevice' | 'accountLink' | 'verification'
+  'session' | 'passkey' | 'twoFactor' | 'user' | 'knownDevice' | 'accountLink' | 'verification' | 'githubAccount'
 >;
 
 /**
@@ -41,6 +42,7 @@ export async function closeAccess(tx: ClosingClient, userId: string): Promise<vo
   await tx.twoFactor.deleteMany({ where });
   await tx.user.update({ where: { id: userId }, data: { twoFactorEnabled: false } });
   await tx.knownDevice.deleteMany({ where });
+  await tx.githubAccount.deleteMany({ where });
   await tx.accountLink.deleteMany({ where });
   await tx.verification.deleteMany({ where: { value: userId } });
   await tx.session.deleteMany({ where });

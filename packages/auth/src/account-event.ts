@@ -16,6 +16,8 @@ export const accountEventKinds = [
   'passkey_removed',
   'two_factor_on',
   'two_factor_off',
+  'github_linked',
+  'github_unlinked',
   'recovery_codes_made',
   'recovery_code_used',
   'recovered_on_server',

@@ -8,6 +8,7 @@ import { confirmSecondFactor } from './confirm-second-factor.ts';
 import type { Session } from './create-auth.ts';
 import { deviceName } from './device-name.ts';
 import { requireFactorChange, requireProvenFactor } from './factor-proof.ts';
+import { completeGithubLink, listGithubAccounts, removeGithubLink, startGithubLink } from './github-account.ts';
 import { type Internals, noteChange, originOf, pageUrl, sendLater } from './internals.ts';
 import { emailChangedMail, resetMail, verifyMail } from './mails.ts';
 import { listPasskeys, type PasskeyView, removePasskey, renamePasskey } from './passkeys.ts';
@@ -161,6 +162,15 @@ export function createAccountActions(internals: Internals) {
       confirmTwoFactor(internals, headers, session, input),
     rotateRecoveryCodes: ({ session, headers }: Caller) => rotateRecoveryCodes(internals, headers, session),
     disableTwoFactor: ({ session, headers }: Caller) => disableTwoFactor(internals, headers, session),
+
+    listGithubAccounts: (caller: Caller) => listGithubAccounts(internals, caller),
+    startGithubLink: (caller: Caller, input: { githubAppId: string }) => startGithubLink(internals, caller, input),
+    completeGithubLink: (caller: Caller, input: { state: string; code: string }) =>
+      completeGithubLink(internals, caller, input),
+    removeGithubLink: (caller: Caller, input: { githubAppId: string }) => removeGithubLink(internals, caller, input),
+
+    /** Reports whether sign-in through GitHub is offered. */
+    hasGithubSignIn: async () => ((await options.github?.findSignInClient()) ?? null) !== null,
 
     /** Throws account.mail_not_set_up, account.mail_failed, request.too_many. */
     sendVerification: async ({ session }: Caller): Promise<void> => {

@@ -25,6 +25,12 @@ export const authClient = {
   signInByCode: (code: string): Promise<AuthResult> => post('/two-factor/verify-totp', { code }),
   signInByRecoveryCode: (code: string): Promise<AuthResult> => post('/two-factor/verify-backup-code', { code }),
   signInByPasskey: (): Promise<AuthResult> => answerChallenge('/passkey/verify-authentication'),
+  startGithubSignIn: async (): Promise<{ readonly url: string } | { readonly errorCode: ErrorCode }> => {
+    const answer = await send('/sign-in/github', {});
+    return 'errorCode' in answer ? answer : { url: String(fieldOf(answer.json, 'url')) };
+  },
+  completeGithubSignIn: (proof: { readonly state: string; readonly code: string }): Promise<AuthResult> =>
+    post('/sign-in/github/complete', proof),
   /** Makes the open session fresh. */
   confirmByPasskey: (): Promise<AuthResult> => answerChallenge('/confirm/passkey'),
   addPasskey: async (name: string): Promise<AddedPasskey> => {

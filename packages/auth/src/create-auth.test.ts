@@ -26,6 +26,7 @@ function options(change: Partial<AuthOptions> = {}): AuthOptions {
     baseUrl: origin,
     trustedOrigins: [origin],
     trustedProxies: [],
+    github: null,
     mail: null,
     onFailure: (error) => expect.unreachable(String(error)),
     ...change,

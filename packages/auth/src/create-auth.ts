@@ -7,6 +7,7 @@ import { newId } from '@fairlead/contract/ids';
 import { identityClient } from '@fairlead/db/identity';
 import { type Account, createAccountActions } from './account.ts';
 import { freshUntilOf } from './fresh.ts';
+import { completeGithubSignIn, startGithubSignIn } from './github-sign-in.ts';
 import { notFound, refuse, withBody } from './http.ts';
 import type { Internals } from './internals.ts';
 import { createKnownDevices } from './known-device.ts';
@@ -68,6 +69,8 @@ const open: Readonly<Record<string, Open>> = {
   'POST /two-factor/verify-totp': (internals, request) => signInByCode(internals, request, '/two-factor/verify-totp'),
   'POST /two-factor/verify-backup-code': (internals, request) =>
     signInByCode(internals, request, '/two-factor/verify-backup-code'),
+  'POST /sign-in/github': startGithubSignIn,
+  'POST /sign-in/github/complete': completeGithubSignIn,
   'GET /passkey/generate-authenticate-options': passkeyOptions,
   'POST /passkey/verify-authentication': signInByPasskey,
   'POST /sign-out': ({ library }, request) => library().handler(withBody(request, `${authPath}/sign-out`, {})),
@@ -88,15 +91,24 @@ export function createAuth(options: AuthOptions): Auth {
   if (options.secret.length < secretLengthMin) {
     throw new RangeError(`the auth secret must have at least ${secretLengthMin} characters`);
   }
-  let made: Library | undefined;
-  const library = (): Library => {
-    made ??= buildLibrary(options);
-    return made;
+  const made = new Map<string, Library>();
+  const allOrigins = () => [...options.trustedOrigins, ...(options.domainOrigins?.() ?? [])];
+  const library = (headers?: Headers): Library => {
+    const trustedOrigins = allOrigins();
+    const host = headers?.get('host');
+    const passkeyUrl = options.domainOrigins?.().find((origin) => new URL(origin).host === host);
+    const key = [passkeyUrl ?? '', ...trustedOrigins].join(' ');
+    const known = made.get(key);
+    if (known !== undefined) return known;
+    const built = buildLibrary({ ...options, trustedOrigins }, passkeyUrl);
+    made.set(key, built);
+    return built;
   };
   const client = () => identityClient(options.identity);
   const internals: Internals = {
     options,
     client,
+    origins: allOrigins,
     library,
     limit: createSignInLimit(client, () => new Date()),
     devices: createKnownDevices(client, options),
@@ -133,7 +145,7 @@ export function createAuth(options: AuthOptions): Auth {
       if (forSessions === undefined) return notFound();
       // The library checks it too; here it comes before anything is read.
       const origin = request.headers.get('origin');
-      if (request.method !== 'GET' && (origin === null || !options.trustedOrigins.includes(origin))) {
+      if (request.method !== 'GET' && (origin === null || !allOrigins().includes(origin))) {
         return refuse('permission.denied');
       }
       const session = await readSession(request.headers);

@@ -11,7 +11,10 @@ import type { SignInLimit } from './sign-in-limit.ts';
 export interface Internals {
   readonly options: AuthOptions;
   readonly client: () => IdentityClient;
-  readonly library: () => Library;
+  /** Returns all origins of the dashboard, with those of its domains. */
+  readonly origins: () => readonly string[];
+  /** Returns the library of the request's domain: each domain has one, because passkeys belong to one domain. */
+  readonly library: (headers?: Headers) => Library;
   readonly limit: SignInLimit;
   readonly devices: KnownDevices;
 }
@@ -28,7 +31,13 @@ function clientAddress(headers: Headers, trustedProxies: readonly string[]): str
 }
 
 export function pageUrl({ options }: Internals, path: string): string {
-  return `${options.baseUrl}${path}`;
+  return `${options.linkUrl?.() ?? options.baseUrl}${path}`;
+}
+
+/** Returns the origin of the page that sent the request; null: none, or none of the dashboard. */
+export function ownOriginOf({ origins }: Pick<Internals, 'origins'>, headers: Headers): string | null {
+  const origin = headers.get('origin') ?? '';
+  return origins().includes(origin) ? origin : null;
 }
 
 /** Sends a mail after the response, so that its duration never reveals if an account exists. */

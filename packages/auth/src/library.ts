@@ -9,6 +9,8 @@ import { prismaAdapter } from 'better-auth/adapters/prisma';
 import { APIError } from 'better-auth/api';
 import { twoFactor } from 'better-auth/plugins/two-factor';
 import { cookieWords } from './cookies.ts';
+import type { GithubIdentity } from './github-identity.ts';
+import { openSession } from './open-session.ts';
 import { hashPassword, verifyPassword } from './password.ts';
 
 export interface AuthOptions {
@@ -19,11 +21,17 @@ export interface AuthOptions {
   /** URL of the dashboard. Passkeys belong to its host. */
   readonly baseUrl: string;
   readonly trustedOrigins: readonly string[];
+  /** Origins of further https domains of the dashboard, which may change. Passkeys that are made there belong to their hosts. */
+  readonly domainOrigins?: () => readonly string[];
+  /** Address for links in mails, without a slash at its end. Default: `baseUrl`. */
+  readonly linkUrl?: () => string;
   /**
    * IP addresses and networks of trusted reverse proxies; their X-Forwarded-For is believed. Empty: no proxy is
    * trusted, and attempts are counted together instead of by address.
    */
   readonly trustedProxies: readonly string[];
+  /** Null: sign-in with GitHub is off. */
+  readonly github: GithubIdentity | null;
   /** Null: mail is not configured, and features that need it return an error. */
   readonly mail: Mailer | null;
   /** Receives failures after the response, such as an unsent mail. It must not log the recipient. */
@@ -37,9 +45,15 @@ const passwordLengthMin = 12;
 export const passwordLengthMax = 128;
 const daySeconds = 24 * 60 * 60;
 
-export function buildLibrary({ identity, secret, baseUrl, trustedOrigins, trustedProxies }: AuthOptions) {
+/** `passkeyUrl`: address of the request; new passkeys belong to its host. */
+export function buildLibrary(
+  { identity, secret, baseUrl, trustedOrigins, trustedProxies }: AuthOptions,
+  passkeyUrl = baseUrl,
+) {
   const { prefix, isHttps } = cookieWords(baseUrl);
   const isBehindProxy = trustedProxies.length > 0;
+  // The library's lock-out would let a person with the password keep the owner out; sign-in-limit.ts counts instead.
+  const secondStep = twoFactor({ issuer: 'Fairlead', accountLockout: { enabled: false } });
   return betterAuth({
     appName: 'Fairlead',
     baseURL: baseUrl,
@@ -68,7 +82,7 @@ export function buildLibrary({ identity, secret, baseUrl, trustedOrigins, truste
     },
     plugins: [
       passkey({
-        rpID: new URL(baseUrl).hostname,
+        rpID: new URL(passkeyUrl).hostname,
         rpName: 'Fairlead',
         origin: [...trustedOrigins],
         authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
@@ -80,9 +94,8 @@ export function buildLibrary({ identity, secret, baseUrl, trustedOrigins, truste
           afterVerification: ({ verification }) => requireVerifiedPerson(verification.authenticationInfo.userVerified),
         },
       }),
-      // The library's lock-out would let a person with the password keep the owner out; sign-in-limit.ts counts
-      // instead.
-      twoFactor({ issuer: 'Fairlead', accountLockout: { enabled: false } }),
+      secondStep,
+      openSession(secondStep),
     ],
     // Rate limits are in sign-in-limit.ts, which tells known devices from strangers.
     rateLimit: { enabled: false },

@@ -24,7 +24,7 @@ export function resetMail(to: string, url: string): Mail {
 
 const restoreHint =
   "If that wasn't you, restore your account: the link works once, within 7 days. It sets a new password and this address, " +
-  'removes every passkey, authenticator app and recovery code, and ends all sessions.';
+  'removes every passkey, authenticator app, recovery code and link to GitHub, and ends all sessions.';
 const restoreLabel = 'Restore your account';
 
 /** `restoreUrl` is null when the change rested on a proven factor, or this address was never confirmed. */
@@ -39,7 +39,7 @@ export function emailChangedMail(to: string, restoreUrl: string | null): Mail {
     subject,
     paragraphs: [
       changed,
-      "If that wasn't you, ask an owner of your organization or whoever runs this server for help at once.",
+      "If that wasn't you, ask an owner of your organization or the person who runs this server for help at once.",
     ],
   };
 }
@@ -64,6 +64,8 @@ const changes = {
   passkey_removed: 'A passkey was removed from your account.',
   two_factor_on: 'Two-factor sign-in was turned on. Sessions that had proven no second factor were ended.',
   two_factor_off: 'Two-factor sign-in was turned off: your password alone opens your account.',
+  github_linked: 'An account at GitHub was linked to your account. It may sign in, and it acts for you on check runs.',
+  github_unlinked: 'An account at GitHub was unlinked from your account.',
   account_restored: 'Your account was restored by a link, with a new password. All sessions were ended.',
   recovery_codes_made: 'New recovery codes were made; the old ones no longer work.',
 } as const;

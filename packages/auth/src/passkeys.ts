@@ -50,7 +50,7 @@ export async function registrationOptions(internals: Internals, request: Request
   const count = await internals.client().passkey.count({ where: { userId: session.user.id } });
   if (count >= passkeysMax) return refuse('request.too_many');
   const response = await internals
-    .library()
+    .library(request.headers)
     .handler(withoutBody(request, `${authPath}/passkey/generate-register-options`));
   if (!response.ok) return refuse('session.passkey_refused');
   return answer((await response.json()) as object, response);
@@ -63,7 +63,7 @@ export async function addPasskey(internals: Internals, request: Request, session
   const userId = session.user.id;
   const restorable = await findRestorable(internals, userId);
   const response = await internals
-    .library()
+    .library(request.headers)
     .handler(withBody(request, `${authPath}/passkey/verify-registration`, body.data));
   if (!response.ok) return refuse('session.passkey_refused');
   // Creating it verified the same finger, face or PIN.

@@ -119,7 +119,7 @@ export async function passkeyOptions(internals: Internals, request: Request): Pr
   );
   if (!isAllowed && !(await internals.devices.isKnown(request.headers))) return refuse('request.too_many');
   const response = await internals
-    .library()
+    .library(request.headers)
     .handler(withoutBody(request, `${authPath}/passkey/generate-authenticate-options`));
   if (!response.ok) return refuse('session.passkey_refused');
   return answer({ ...((await response.json()) as object), userVerification: 'required' }, response);
@@ -144,7 +144,7 @@ export async function verifyPasskey(internals: Internals, request: Request): Pro
   const body = passkeyBody.safeParse(await readJson(request, passkeyBodyBytesMax));
   if (!body.success) return null;
   const path = `${authPath}/passkey/verify-authentication`;
-  const response = await internals.library().handler(withBody(request, path, body.data));
+  const response = await internals.library(request.headers).handler(withBody(request, path, body.data));
   if (!response.ok) return null;
   const { session } = (await response.json()) as { session: { id: string; userId: string } };
   const where = { credentialID: body.data.response.id, userId: session.userId };
@@ -157,7 +157,14 @@ export async function verifyPasskey(internals: Internals, request: Request): Pro
   return { userId: session.userId, sessionId: session.id, response };
 }
 
-async function welcome(internals: Internals, headers: Headers, userId: string, from: Response): Promise<Response> {
+/** Ends every way to sign in. */
+export async function welcome(
+  internals: Internals,
+  headers: Headers,
+  userId: string,
+  from: Response,
+  cookies: readonly string[] = [],
+): Promise<Response> {
   const { client, devices } = internals;
   const { cookie, isNew } = await devices.remember(headers, userId);
   const origin = originOf(internals, headers);
@@ -167,7 +174,7 @@ async function welcome(internals: Internals, headers: Headers, userId: string, f
     const mail = newDeviceMail(email, deviceName(origin.userAgent), origin.ip, pageUrl(internals, '/account'));
     sendLater(internals, mail);
   }
-  return answer({ needsCode: false }, from, [cookie]);
+  return answer({ needsCode: false }, from, [cookie, ...cookies]);
 }
 
 export async function guesserOf(

@@ -4,13 +4,17 @@
 import { agentErrors } from './errors/agents.ts';
 import { appErrors } from './errors/apps.ts';
 import type { ErrorEntry } from './errors/entry.ts';
+import { githubErrors } from './errors/github.ts';
 import { peopleErrors } from './errors/people.ts';
 import { serverErrors } from './errors/servers.ts';
 
-const table = { ...peopleErrors, ...appErrors, ...serverErrors, ...agentErrors } as const satisfies Record<
-  string,
-  ErrorEntry
->;
+const table = {
+  ...peopleErrors,
+  ...appErrors,
+  ...serverErrors,
+  ...agentErrors,
+  ...githubErrors,
+} as const satisfies Record<string, ErrorEntry>;
 
 export type ErrorCode = keyof typeof table;
 /** Codes that may end a link. */

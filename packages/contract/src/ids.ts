@@ -39,11 +39,28 @@ const idKinds = {
   cfg: 'version of settings',
   art: 'artifact in the store',
   vol: 'volume',
+  vtk: 'task on a volume: a snapshot or a restore',
+  vmv: 'move of an app with its volumes',
   crd: 'credential of a source',
   crt: 'certificate',
+  ucr: 'uploaded certificate',
+  cev: 'event of a certificate',
   cky: 'key of a certificate or of an account at a certificate authority',
   aca: 'account at a certificate authority',
+  aco: 'order at a certificate authority',
+  dnp: 'DNS provider',
+  dnr: 'DNS record of an order',
   bak: 'backup of the control plane',
+  dlv: 'delivery of a webhook',
+  pdc: 'decision about a push',
+  prv: 'preview of a pull request',
+  pvd: 'decision about a pull request',
+  whk: 'webhook of an app',
+  gac: "person's account at GitHub",
+  gha: 'registration of a GitHub App',
+  ghi: 'installation of a GitHub App',
+  prf: 'proof of a host name',
+  dsd: 'domain of the dashboard',
 } as const;
 
 export type IdPrefix = keyof typeof idKinds;
@@ -64,7 +81,9 @@ export type ReleaseId = Id<'rel'>;
 export type DeploymentId = Id<'dep'>;
 export type InstanceId = Id<'ins'>;
 export type CertificateId = Id<'crt'>;
+export type UploadedCertificateId = Id<'ucr'>;
 export type DomainId = Id<'dom'>;
+export type DashboardDomainId = Id<'dsd'>;
 export type RunId = Id<'run'>;
 export type CustomRoleId = Id<'rol'>;
 export type GrantId = Id<'grt'>;
@@ -75,6 +94,13 @@ export type SecretSnapshotId = Id<'scs'>;
 export type ConfigId = Id<'cfg'>;
 export type BackupId = Id<'bak'>;
 export type VolumeId = Id<'vol'>;
+export type DeliveryId = Id<'dlv'>;
+export type PreviewId = Id<'prv'>;
+export type AppWebhookId = Id<'whk'>;
+export type GithubAppId = Id<'gha'>;
+export type GithubInstallationId = Id<'ghi'>;
+export type VolumeTaskId = Id<'vtk'>;
+export type VolumeMoveId = Id<'vmv'>;
 
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const randomLength = 20;
@@ -125,7 +151,10 @@ export const releaseIdSchema = idSchema('rel');
 export const deploymentIdSchema = idSchema('dep');
 export const instanceIdSchema = idSchema('ins');
 export const domainIdSchema = idSchema('dom');
+export const dashboardDomainIdSchema = idSchema('dsd');
 export const certificateIdSchema = idSchema('crt');
+export const uploadedCertificateIdSchema = idSchema('ucr');
+export const dnsProviderIdSchema = idSchema('dnp');
 export const runIdSchema = idSchema('run');
 export const auditIdSchema = idSchema('aud');
 export const tokenIdSchema = idSchema('tok');
@@ -138,3 +167,10 @@ export const secretGroupIdSchema = idSchema('scg');
 export const secretSnapshotIdSchema = idSchema('scs');
 export const configIdSchema = idSchema('cfg');
 export const volumeIdSchema = idSchema('vol');
+export const deliveryIdSchema = idSchema('dlv');
+export const previewIdSchema = idSchema('prv');
+export const appWebhookIdSchema = idSchema('whk');
+export const githubAppIdSchema = idSchema('gha');
+export const githubInstallationIdSchema = idSchema('ghi');
+export const volumeTaskIdSchema = idSchema('vtk');
+export const volumeMoveIdSchema = idSchema('vmv');

@@ -1,7 +1,15 @@
 // Background jobs: name, payload, attempts and schedule of each. Definitions are data: handlers are in apps/worker,
 // enqueueing in packages/db.
 import { z } from 'zod';
-import { appIdSchema, backupIdSchema, deploymentIdSchema, environmentIdSchema, organizationIdSchema } from './ids.ts';
+import {
+  appIdSchema,
+  backupIdSchema,
+  deploymentIdSchema,
+  environmentIdSchema,
+  githubAppIdSchema,
+  organizationIdSchema,
+  volumeMoveIdSchema,
+} from './ids.ts';
 
 export interface JobDefinition<Name extends string = string, Schema extends z.ZodType = z.ZodType> {
   readonly name: Name;
@@ -50,6 +58,15 @@ export const advanceDeploymentJob = defineJob({
   every: null,
 });
 
+/** Emails members who may approve a deployment, once for each request. Safe to run twice. */
+export const requestApprovalJob = defineJob({
+  name: 'deployment.request_approval',
+  scope: 'tenant',
+  payload: z.object({ organizationId: organizationIdSchema, deploymentId: deploymentIdSchema }),
+  attemptsMax: 3,
+  every: null,
+});
+
 /** Orders certificates that are missing or due for renewal. Safe to run twice. */
 const planCertificatesJob = defineJob({
   name: 'certificate.plan',
@@ -57,6 +74,69 @@ const planCertificatesJob = defineJob({
   payload: z.object({}),
   attemptsMax: 1,
   every: { intervalMs: 5000 },
+});
+
+/** Tells of certificates that expire soon and are not renewed, once for each threshold. */
+const remindCertificatesJob = defineJob({
+  name: 'certificate.remind',
+  scope: 'system',
+  payload: z.object({}),
+  attemptsMax: 3,
+  every: { cron: '29 * * * *' },
+});
+
+/** Gives apps names below the base domains of their servers. Safe to run twice. */
+const planBaseDomainsJob = defineJob({
+  name: 'domain.plan',
+  scope: 'system',
+  payload: z.object({}),
+  attemptsMax: 1,
+  every: { intervalMs: 5000 },
+});
+
+/** Checks the DNS records of hosts that are due. Safe to run twice. */
+const checkHostsJob = defineJob({
+  name: 'host.check',
+  scope: 'system',
+  payload: z.object({}),
+  attemptsMax: 1,
+  every: { intervalMs: 3000 },
+});
+
+/** Asks for the dashboard under its new domains. Safe to run twice. */
+const verifyDashboardDomainsJob = defineJob({
+  name: 'dashboard_domain.verify',
+  scope: 'system',
+  payload: z.object({}),
+  attemptsMax: 1,
+  every: { intervalMs: 3000 },
+});
+
+/** Sets and removes the TXT records of orders. Safe to run twice. */
+const proveCertificatesJob = defineJob({
+  name: 'certificate.prove',
+  scope: 'system',
+  payload: z.object({}),
+  attemptsMax: 1,
+  every: { intervalMs: 2000 },
+});
+
+/** Asks if certificate authorities that did not answer are back. Safe to run twice. */
+const probeAuthoritiesJob = defineJob({
+  name: 'certificate.probe',
+  scope: 'system',
+  payload: z.object({}),
+  attemptsMax: 1,
+  every: { intervalMs: 60_000 },
+});
+
+/** Asks certificate authorities again when they want certificates to be renewed. Safe to run twice. */
+const askRenewalsJob = defineJob({
+  name: 'certificate.renewal',
+  scope: 'system',
+  payload: z.object({}),
+  attemptsMax: 1,
+  every: { intervalMs: 60_000 },
 });
 
 /** Takes the next step of each running agent rollout. Safe to run twice. */
@@ -95,6 +175,87 @@ const sweepBackupsJob = defineJob({
   every: { intervalMs: 15_000 },
 });
 
+/** Processes the stored deliveries of an organization's webhooks, oldest first. Safe to run twice. */
+export const processDeliveriesJob = defineJob({
+  name: 'delivery.process',
+  scope: 'tenant',
+  payload: z.object({ organizationId: organizationIdSchema }),
+  attemptsMax: 3,
+  every: null,
+});
+
+/** Enqueues the processing of deliveries that wait although they are due. Safe to run twice. */
+const sweepDeliveriesJob = defineJob({
+  name: 'delivery.sweep',
+  scope: 'system',
+  payload: z.object({}),
+  attemptsMax: 1,
+  every: { intervalMs: 5000 },
+});
+
+/** Fetches deliveries that GitHub sent and that did not arrive. Safe to run twice. */
+const recoverDeliveriesJob = defineJob({
+  name: 'delivery.recover',
+  scope: 'system',
+  payload: z.object({}),
+  attemptsMax: 1,
+  every: { intervalMs: 5000 },
+});
+
+/** Deletes old deliveries. Safe to run twice. */
+const pruneDeliveriesJob = defineJob({
+  name: 'delivery.prune',
+  scope: 'system',
+  payload: z.object({}),
+  attemptsMax: 1,
+  every: { cron: '31 * * * *' },
+});
+
+/** Deletes previews that ended, and starts those that waited for a place. Safe to run twice. */
+const sweepPreviewsJob = defineJob({
+  name: 'preview.sweep',
+  scope: 'system',
+  payload: z.object({}),
+  attemptsMax: 1,
+  every: { intervalMs: 5000 },
+});
+
+/** Sends due reports about deployments and comments about previews to GitHub. Safe to run twice. */
+const sendGithubReportsJob = defineJob({
+  name: 'github.report',
+  scope: 'system',
+  payload: z.object({}),
+  attemptsMax: 1,
+  every: { intervalMs: 3000 },
+});
+
+/** Copies installations and repositories of GitHub Apps. Safe to run twice. */
+const syncGithubAppsJob = defineJob({
+  name: 'github.sync',
+  scope: 'system',
+  payload: z.object({}),
+  attemptsMax: 1,
+  every: { cron: '*/10 * * * *' },
+});
+
+/** Copies installations and repositories of one GitHub App, because GitHub told of a change. Safe to run twice. */
+export const syncGithubAppJob = defineJob({
+  name: 'github.sync_app',
+  scope: 'tenant',
+  payload: z.object({ organizationId: organizationIdSchema, githubAppId: githubAppIdSchema }),
+  attemptsMax: 10,
+  every: null,
+});
+
+/** Looks for a newer release once a day. Safe to run twice. */
+const checkUpdateJob = defineJob({
+  name: 'update.check',
+  scope: 'system',
+  payload: z.object({}),
+  attemptsMax: 1,
+  every: { intervalMs: 60 * 60_000 },
+});
+
 /** Finds deployments that are overdue or have lost their worker, and resumes or fails them. */
 export const sweepDeploymentsJob = defineJob({
   name: 'deployment.sweep',
@@ -102,6 +263,15 @@ export const sweepDeploymentsJob = defineJob({
   payload: z.object({}),
   attemptsMax: 1,
   every: { intervalMs: 10_000 },
+});
+
+/** Looks at checks that deployments wait for. Safe to run twice. */
+const lookAtChecksJob = defineJob({
+  name: 'deployment.checks',
+  scope: 'system',
+  payload: z.object({}),
+  attemptsMax: 1,
+  every: { intervalMs: 2000 },
 });
 
 /** Deletes old deployments with their build logs. Safe to run twice. */
@@ -198,6 +368,33 @@ const remindSecretsJob = defineJob({
   every: { cron: '23 * * * *' },
 });
 
+/** Takes the next step of one move of an app with its volumes. Safe to run twice. */
+export const advanceVolumeMoveJob = defineJob({
+  name: 'volume_move.advance',
+  scope: 'tenant',
+  payload: z.object({ organizationId: organizationIdSchema, moveId: volumeMoveIdSchema }),
+  attemptsMax: 3,
+  every: null,
+});
+
+/** Advances every active move, and lets servers delete the volumes that moved apps have left. Safe to run twice. */
+const sweepVolumeMovesJob = defineJob({
+  name: 'volume_move.sweep',
+  scope: 'system',
+  payload: z.object({}),
+  attemptsMax: 1,
+  every: { intervalMs: 5000 },
+});
+
+/** Requests snapshots of volumes that are due, and deletes old ones. Safe to run twice. */
+const sweepSnapshotsJob = defineJob({
+  name: 'volume.snapshot',
+  scope: 'system',
+  payload: z.object({}),
+  attemptsMax: 1,
+  every: { intervalMs: 30_000 },
+});
+
 /** All jobs by name. A type requires a handler in the worker for each. */
 export const jobs = {
   'account.prune': pruneAccountsJob,
@@ -209,16 +406,37 @@ export const jobs = {
   'benchmark.prune': pruneBenchmarksJob,
   'benchmark.sweep': sweepBenchmarksJob,
   'certificate.plan': planCertificatesJob,
+  'certificate.probe': probeAuthoritiesJob,
+  'certificate.prove': proveCertificatesJob,
+  'certificate.remind': remindCertificatesJob,
+  'certificate.renewal': askRenewalsJob,
+  'dashboard_domain.verify': verifyDashboardDomainsJob,
+  'delivery.process': processDeliveriesJob,
+  'delivery.prune': pruneDeliveriesJob,
+  'delivery.recover': recoverDeliveriesJob,
+  'delivery.sweep': sweepDeliveriesJob,
   'deployment.advance': advanceDeploymentJob,
+  'deployment.checks': lookAtChecksJob,
   'deployment.prune': pruneDeploymentsJob,
+  'deployment.request_approval': requestApprovalJob,
   'deployment.sweep': sweepDeploymentsJob,
+  'domain.plan': planBaseDomainsJob,
+  'github.report': sendGithubReportsJob,
+  'github.sync': syncGithubAppsJob,
+  'github.sync_app': syncGithubAppJob,
+  'host.check': checkHostsJob,
   'metric.move': moveMetricsJob,
   'metric.roll_up': rollUpMetricsJob,
   'metric.prune': pruneMetricsJob,
   'organization.sweep': sweepOrganizationsJob,
+  'preview.sweep': sweepPreviewsJob,
   'request.prune': pruneRequestsJob,
   'secret.remind': remindSecretsJob,
   'secret.rotate': rotateSecretsJob,
+  'update.check': checkUpdateJob,
+  'volume.snapshot': sweepSnapshotsJob,
+  'volume_move.advance': advanceVolumeMoveJob,
+  'volume_move.sweep': sweepVolumeMovesJob,
 } as const;
 
 export type JobName = keyof typeof jobs;

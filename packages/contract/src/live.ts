@@ -22,9 +22,8 @@ export type LiveTopic = z.infer<typeof liveTopic>;
 export const liveTopicsMax = 50;
 
 const count = z.number().nonnegative();
-const latencyMs = z.number().nonnegative().nullable();
 
-/** One second of one app on one server. Latencies are null without a request. */
+/** One second of one app on one server. */
 export const appSample = z.object({
   type: z.literal('app.sample'),
   appId: appIdSchema,
@@ -34,9 +33,8 @@ export const appSample = z.object({
   requestsPerSecond: count,
   errorsPerSecond: count,
   clientErrorsPerSecond: count,
-  p50Ms: latencyMs,
-  p95Ms: latencyMs,
-  p99Ms: latencyMs,
+  /** Histogram as pairs of bucket index and count (`buckets.ts`); empty without a request, and from an older gateway. */
+  latency: z.array(count.int()).default([]),
   bytesReceivedPerSecond: count,
   bytesSentPerSecond: count,
   cpuMillis: count,
@@ -86,6 +84,7 @@ export const changeKinds = [
   'server',
   'agent_rollout',
   'deployment',
+  'delivery',
   'benchmark',
   'certificate',
   'member',

@@ -12,6 +12,9 @@ export const desiredNotice = z.object({
 });
 export type DesiredNotice = z.infer<typeof desiredNotice>;
 
+/** The addresses of the dashboard have changed. Without a payload: processes read the rows again. */
+export const dashboardChannel = 'fairlead_dashboard';
+
 /** Something that browsers may be showing has changed. */
 export const changeChannel = 'fairlead_change';
 export const changeNotice = z.object({

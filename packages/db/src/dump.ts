@@ -90,11 +90,26 @@ export async function restoreTables(
       const stream = client.query(copyFrom(`COPY ${quoted(name)} (${listOf(columns)}) FROM STDIN (FORMAT binary)`));
       await pipeline(open(name), stream);
     }
+    await continueSequences(client);
     for (const name of names) {
       await client.query(`ALTER TABLE ${quoted(name)} ENABLE TRIGGER USER`);
       if (forced.has(name)) await client.query(`ALTER TABLE ${quoted(name)} FORCE ROW LEVEL SECURITY`);
     }
   });
+}
+
+/** Lets each identity column count on after its loaded rows; a dump holds rows only. */
+async function continueSequences(client: pg.Client): Promise<void> {
+  const { rows } = await client.query<{ name: string; column: string }>(`
+    SELECT table_schema || '.' || table_name AS "name", column_name AS "column"
+    FROM information_schema.columns WHERE is_identity = 'YES' AND table_schema IN ('public', 'metric')`);
+  for (const { name, column } of rows) {
+    const table = quoted(name);
+    await client.query(
+      `SELECT setval(pg_get_serial_sequence($1, $2), max(${pg.escapeIdentifier(column)})) FROM ${table}`,
+      [table, column],
+    );
+  }
 }
 
 async function inTransaction<T>(url: string, mode: string, work: (client: pg.Client) => Promise<T>): Promise<T> {

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -397,13 +397,19 @@ test('people and machines with the role for billing can read what they could, an
 });
 
 test('the placement migration keeps apps and the order of their servers, and so does its rollback', async () => {
-  const [url, dir] = [await emptyDatabase(), await copyOfMigrations()];
+  const [url, dir, last] = [await emptyDatabase(), await copyOfMigrations(), await copyOfMigrations()];
   const names = [
     '20261126040000_placement_server',
     '20261126040100_placement_server_rows',
     '20261126040200_placement_columns',
     '20261126070000_app_deletion',
+    '20261126134500_volume_snapshot',
   ];
+  // Later migrations build upon what the rollback takes away.
+  const later = (await readdir(last)).filter(
+    (name) => name > '20261126134500_volume_snapshot' && name !== 'migration_lock.toml',
+  );
+  for (const name of later) for (const folder of [dir, last]) await rm(join(folder, name), { recursive: true });
   for (const name of names) await rm(join(dir, name), { recursive: true });
   await migrate({ url, dir, log: quietly });
   await query(
@@ -430,7 +436,7 @@ test('the placement migration keeps apps and the order of their servers, and so 
      INSERT INTO app_config (id, organization_id, app_id, environment_id, number, settings)
        VALUES ('1', 'o', 'shop', 'live', 1, '{}'), ('2', 'o', 'blog', 'left', 1, '{}')`,
   );
-  expect(await migrate({ url, dir: migrationsDir, log: quietly })).toEqual(names);
+  expect(await migrate({ url, dir: last, log: quietly })).toEqual(names);
   const forced =
     'ALTER TABLE placement NO FORCE ROW LEVEL SECURITY; ALTER TABLE placement_server NO FORCE ROW LEVEL SECURITY';
   await query(url, forced);
@@ -457,7 +463,11 @@ test('the placement migration keeps apps and the order of their servers, and so 
   ];
   expect(await placements()).toEqual(migrated);
   await query(url, forced.replaceAll('NO FORCE', 'FORCE'));
-  for (const name of ['20261126070000_app_deletion', '20261126040000_placement_server'])
+  for (const name of [
+    '20261126134500_volume_snapshot',
+    '20261126070000_app_deletion',
+    '20261126040000_placement_server',
+  ])
     await query(url, await readFile(join(migrationsDir, `../rollback/${name}.sql`), 'utf8'));
   await query(url, 'ALTER TABLE placement NO FORCE ROW LEVEL SECURITY');
   expect(
@@ -474,13 +484,14 @@ test('the placement migration keeps apps and the order of their servers, and so 
     { app: 'shop', environment: 'next', branch: 'next', instances: 1, server: 'one' },
     { app: 'blog', environment: 'next', branch: 'main', instances: 1, server: 'one' },
   ]);
-  expect(await migrate({ url, dir: migrationsDir, log: quietly })).toEqual(names);
+  expect(await migrate({ url, dir: last, log: quietly })).toEqual(names);
   await query(url, forced);
   expect(await placements()).toEqual(migrated);
 });
 
 test('a rollback of deleted apps brings them back as a new version of their servers', async () => {
-  const [url, name] = [await emptyDatabase(), '20261126070000_app_deletion'];
+  const url = await emptyDatabase();
+  const names = ['20261126070000_app_deletion', '20261126134500_volume_snapshot'];
   await migrate({ url, dir: migrationsDir, log: quietly });
   await query(
     url,
@@ -498,7 +509,9 @@ test('a rollback of deleted apps brings them back as a new version of their serv
      INSERT INTO app_deletion (app_id, organization_id, placement_ids, deleted_at, purge_at)
        VALUES ('gone', 'o', '{a}', now(), now())`,
   );
-  await query(url, await readFile(join(migrationsDir, `../rollback/${name}.sql`), 'utf8'));
+  for (const name of names.toReversed()) {
+    await query(url, await readFile(join(migrationsDir, `../rollback/${name}.sql`), 'utf8'));
+  }
   await query(url, 'ALTER TABLE server NO FORCE ROW LEVEL SECURITY');
   expect(await query(url, 'SELECT id, desired_number::int AS number FROM server ORDER BY id')).toEqual([
     { id: 'one', number: 2 },
@@ -507,7 +520,7 @@ test('a rollback of deleted apps brings them back as a new version of their serv
   expect(await query(url, `SELECT count(*)::int AS left FROM pg_policy WHERE polname = 'deleted_apps'`)).toEqual([
     { left: 0 },
   ]);
-  expect(await migrate({ url, dir: migrationsDir, log: quietly })).toEqual([name]);
+  expect(await migrate({ url, dir: migrationsDir, log: quietly })).toEqual(names);
 });
 
 test('the migrations of rollouts and drains are taken back by their scripts, and applied again', async () => {

@@ -17,6 +17,7 @@ export const identityTables = [
   'known_device',
   'account_link',
   'account_event',
+  'github_account',
 ] as const;
 
 /** The control plane's own. Only system scope sees them. */
@@ -27,6 +28,7 @@ export const systemTables = [
   'call_count',
   'open_stream',
   'backup',
+  'update_check',
 ] as const;
 
 /** Books of tools; no role but the login role reaches them. */

@@ -39,7 +39,7 @@ test('an organization sees its own rows of every table and none of another', asy
       (tx) => tx.$queryRaw<{ owner: string }[]>`
         SELECT ${Prisma.raw(key)} AS owner FROM ${Prisma.raw(`"${table}"`)}`,
     );
-    expect(rows, table).toEqual([{ owner: mine.organizationId }]);
+    expect([...new Set(rows.map(({ owner }) => owner))], table).toEqual([mine.organizationId]);
   }
 });
 
@@ -110,6 +110,7 @@ test('system and identity tables are closed to an organization', async () => {
   for (const table of [
     'setup_token',
     'backup',
+    'update_check',
     'signing_key',
     'session',
     'account',

@@ -1,6 +1,16 @@
 // A small, whole organization for tests: one row of each tenant table, all belonging together. Tests only.
 import { newId } from '@fairlead/contract/ids';
 import type { Database } from './database.ts';
+import type { SystemTx } from './scope.ts';
+
+/** Certificate of `CN=test` that signs itself, in DER. */
+const testCertificate =
+  'MIIBdTCCARugAwIBAgIUYLWHfXL9qHHsJS3mTh5NPkO9yHYwCgYIKoZIzj0EAwIwDzENMAsGA1UEAwwEdGVzdDAgFw0yNjExMjYx' +
+  'MzU0MDlaGA8yMTI2MTEwMjEzNTQwOVowDzENMAsGA1UEAwwEdGVzdDBZMBMGByqGSM49AgEGCCqGSM49AwEHA0IABHdxZPXAAVnu' +
+  'P5bMF4XXXBZ0VwT8PkOje40BPeZbGVAB84i9XXTTgfhGm33Hd2ZagxD1apRkCPIGxAoc6DP7LJ+jUzBRMB0GA1UdDgQWBBShw2pI' +
+  'jqaVNbmiPOtFAuPZoVp9FjAfBgNVHSMEGDAWgBShw2pIjqaVNbmiPOtFAuPZoVp9FjAPBgNVHRMBAf8EBTADAQH/MAoGCCqGSM49' +
+  'BAMCA0gAMEUCIGU9PBg/OdKT7jZNj2rXkHTXNBAfSPEZU4c5nBxDqo9GAiEAlNBXuc3nTBpzbB5PwBZjlCVtxZCIPh/g5Fr+rOrk' +
+  'SZk=';
 
 export interface OrganizationRows {
   readonly organizationId: string;
@@ -122,8 +132,18 @@ export async function insertOrganizationRows(database: Database, slug: string): 
     await tx.artifact.create({
       data: { id: newId('art'), organizationId, digest: `sha256:${'0'.repeat(64)}`, kind: 'build', sizeBytes: 1024n },
     });
+    const volumeId = newId('vol');
     await tx.volume.create({
-      data: { id: newId('vol'), organizationId, appId, environmentId, name: 'data', label: 'Hello · Production' },
+      data: { id: volumeId, organizationId, appId, environmentId, name: 'data', label: 'Hello · Production' },
+    });
+    const moveId = newId('vmv');
+    const move = { organizationId, appId, environmentId, sourceServerId: serverId, targetServerId: serverId };
+    await tx.volumeMove.create({ data: { ...move, id: moveId, state: 'cancelled', isFromSnapshots: false } });
+    const packedId = newId('vtk');
+    const packed = { organizationId, volumeId, appId, environmentId, serverId };
+    await tx.volumeSnapshot.create({ data: { ...packed, id: packedId, reason: 'manual', state: 'failed' } });
+    await tx.volumeRestore.create({
+      data: { id: newId('vtk'), organizationId, moveId, volumeId, snapshotId: packedId, serverId, state: 'failed' },
     });
     await tx.deploymentStep.create({
       data: { id: newId('stp'), organizationId, deploymentId, name: 'clone', position: 0, state: 'done' },
@@ -153,6 +173,14 @@ export async function insertOrganizationRows(database: Database, slug: string): 
     });
     await tx.domain.create({
       data: { id: newId('dom'), organizationId, appId, environmentId, host: `hello.${slug}.example.test` },
+    });
+    await tx.domainHost.create({ data: { organizationId, host: `hello.${slug}.example.test` } });
+    await tx.hostProof.create({
+      data: { id: newId('prf'), organizationId, host: `hello.${slug}.example.test`, token: 'none' },
+    });
+    await tx.dashboardDomain.create({ data: { id: newId('dsd'), organizationId, host: `panel.${slug}.example.test` } });
+    await tx.removedDashboardDomain.create({
+      data: { organizationId, host: `old.${slug}.example.test`, removedAt: now },
     });
     await tx.benchmarkRun.create({
       data: {
@@ -216,6 +244,9 @@ export async function insertOrganizationRows(database: Database, slug: string): 
     await tx.deploymentApproval.create({
       data: { id: newId('apv'), organizationId, deploymentId, state: 'pending', requestedByUserId: userId },
     });
+    await tx.acknowledgement.create({
+      data: { organizationId, memberId, kind: 'checklist', subject: '', version: '' },
+    });
     const [dataKeyId, groupId, secretId, versionId] = [newId('dek'), newId('scg'), newId('sec'), newId('scv')];
     const snapshotId = newId('scs');
     await tx.dataKey.create({
@@ -251,8 +282,178 @@ export async function insertOrganizationRows(database: Database, slug: string): 
         thumbprint: 'none',
       },
     });
+    await tx.hostPolicy.create({ data: { organizationId, host: `hello.${slug}.example.test` } });
+    const uploadKeyId = newId('cky');
+    await tx.certificateKey.create({
+      data: { id: uploadKeyId, organizationId, dataKeyId, envelope: new Uint8Array(), publicKey: new Uint8Array() },
+    });
+    const certificateId = newId('crt');
     await tx.certificate.create({
-      data: { id: newId('crt'), organizationId, host: `hello.${slug}.example.test`, accountId },
+      data: { id: certificateId, organizationId, host: `hello.${slug}.example.test`, accountId },
+    });
+    await tx.uploadedCertificate.create({
+      data: {
+        id: newId('ucr'),
+        organizationId,
+        names: [`hello.${slug}.example.test`],
+        chain: [Uint8Array.from(Buffer.from(testCertificate, 'base64'))],
+        keyId: uploadKeyId,
+        issuer: 'Test',
+        notBefore: now,
+        notAfter: now,
+      },
+    });
+    await tx.certificateEvent.create({ data: { id: newId('cev'), organizationId, certificateId, kind: 'ordered' } });
+    const providerId = newId('dnp');
+    await tx.dnsProvider.create({
+      data: {
+        id: providerId,
+        organizationId,
+        kind: 'cloudflare',
+        zones: [`${slug}.example.test`],
+        dataKeyId,
+        envelope: new Uint8Array(),
+      },
+    });
+    await tx.dnsRecord.create({
+      data: {
+        id: newId('dnr'),
+        organizationId,
+        providerId,
+        certificateId: newId('crt'),
+        attempt: 1,
+        zone: `${slug}.example.test`,
+        name: `_acme-challenge.${slug}.example.test`,
+        value: 'none',
+        state: 'ready',
+        nextAt: now,
+      },
+    });
+    await tx.acmeOrder.create({
+      data: {
+        id: newId('aco'),
+        organizationId,
+        directoryUrl: 'https://authority.example.test/directory',
+        host: `hello.${slug}.example.test`,
+        registeredDomain: 'example.test',
+        renewal: false,
+        orderedAt: now,
+      },
+    });
+    const [githubAppId, installationId] = [newId('gha'), newId('ghi')];
+    await tx.githubApp.create({
+      data: {
+        id: githubAppId,
+        organizationId,
+        baseUrl: `https://git.${slug}.example.test`,
+        githubId: 1,
+        slug,
+        name: slug,
+        ownerLogin: slug,
+        clientId: 'none',
+        dataKeyId,
+        privateKey: new Uint8Array(),
+        webhookSecret: new Uint8Array(),
+        clientSecret: new Uint8Array(),
+      },
+    });
+    await tx.githubInstallation.create({
+      data: {
+        id: installationId,
+        organizationId,
+        githubAppId,
+        installationId: 1,
+        accountId: 1,
+        accountLogin: slug,
+        accountType: 'Organization',
+        repositorySelection: 'all',
+      },
+    });
+    await tx.githubRepository.create({
+      data: {
+        installationId,
+        organizationId,
+        repositoryId: 1,
+        fullName: `${slug}/hello`,
+        defaultBranch: 'main',
+        isPrivate: true,
+        isArchived: false,
+      },
+    });
+    await tx.appRepository.create({
+      data: {
+        appId,
+        organizationId,
+        installationId,
+        repositoryId: 1,
+        fullName: `${slug}/hello`,
+        defaultBranch: 'main',
+        isPrivate: true,
+      },
+    });
+    const deliveryId = newId('dlv');
+    await tx.webhookDelivery.create({
+      data: {
+        id: deliveryId,
+        organizationId,
+        source: 'github',
+        endpointId: githubAppId,
+        deliveryKey: 'first',
+        event: 'push',
+        body: '{}',
+        nextAttemptAt: now,
+        receivedAt: now,
+      },
+    });
+    await tx.checkRequest.create({ data: { organizationId, githubAppId, bodyHash: 'none' } });
+    await tx.pushDecision.create({
+      data: {
+        id: newId('pdc'),
+        organizationId,
+        deliveryId,
+        appId,
+        environmentId,
+        ref: 'refs/heads/main',
+        outcome: 'skipped',
+        reason: 'paused',
+        detail: '',
+        decidedAt: now,
+      },
+    });
+    await tx.appWebhook.create({
+      data: {
+        id: newId('whk'),
+        organizationId,
+        appId,
+        name: 'Forge',
+        kind: 'token',
+        hash: 'none',
+        hint: 'abcd',
+        createdAt: now,
+      },
+    });
+    await tx.githubReport.create({ data: { deploymentId, organizationId } });
+    await insertPreview(tx, { organizationId, appId, environmentId, deliveryId });
+    await tx.deploymentCheckWait.create({
+      data: {
+        deploymentId,
+        organizationId,
+        commitHash: 'a'.repeat(40),
+        names: [],
+        pending: [],
+        deadlineAt: new Date(),
+      },
+    });
+    await tx.githubState.create({
+      data: {
+        stateHash: `state of ${organizationId}`,
+        organizationId,
+        userId,
+        purpose: 'install',
+        baseUrl: `https://git.${slug}.example.test`,
+        githubAppId,
+        expiresAt: now,
+      },
     });
     await tx.secretGroup.create({ data: { id: groupId, organizationId, projectId, name: 'shared' } });
     await tx.secretGroupApp.create({ data: { organizationId, groupId, appId } });
@@ -321,4 +522,38 @@ export async function insertOrganizationRows(database: Database, slug: string): 
     roleId,
     grantId,
   };
+}
+
+async function insertPreview(
+  tx: SystemTx,
+  ids: Readonly<Record<'organizationId' | 'appId' | 'environmentId' | 'deliveryId', string>>,
+): Promise<void> {
+  const { organizationId, appId, environmentId, deliveryId } = ids;
+  const now = new Date();
+  const previewId = newId('prv');
+  const policy = { enabled: true, previewsMax: 1, daysMax: 1, drafts: true, updatedAt: now };
+  await tx.previewPolicy.create({ data: { appId, organizationId, environmentId, ...policy } });
+  await tx.preview.create({
+    data: {
+      id: previewId,
+      organizationId,
+      appId,
+      repositoryId: 1,
+      number: 1,
+      title: 'Sell shoes',
+      author: 'ada',
+      headRef: 'shoes',
+      headHash: 'a'.repeat(40),
+      isFork: false,
+      isDraft: false,
+      isOpen: true,
+      state: 'limited',
+      changedAt: now,
+      pushedAt: now,
+      createdAt: now,
+    },
+  });
+  await tx.githubComment.create({ data: { previewId, organizationId } });
+  const decided = { number: 1, outcome: 'limited', detail: '', decidedAt: now };
+  await tx.previewDecision.create({ data: { id: newId('pvd'), organizationId, appId, deliveryId, ...decided } });
 }

@@ -7,6 +7,8 @@ import { request as httpsRequest } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
 import { createAddressGuard } from './addresses.ts';
 
+export { createAddressGuard } from './addresses.ts';
+
 export type OutboundErrorCode = 'refused_address' | 'unreachable' | 'too_large';
 
 const outboundErrorBrand = Symbol.for('fairlead.OutboundError');
@@ -42,12 +44,25 @@ export interface OutboundOptions {
 export interface OutboundResponse {
   readonly status: number;
   readonly contentType: string;
+  /** Lower-case names. */
+  readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array;
+}
+
+export interface OutboundRequest {
+  readonly method: string;
+  readonly url: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | null;
+  /** Default: that of the client. */
+  readonly bodyBytesMax?: number;
 }
 
 export interface Outbound {
   /** Returns any response, also a redirect. Throws an OutboundError. `url` is http or https. */
   get(url: string, headers?: Readonly<Record<string, string>>): Promise<OutboundResponse>;
+  /** Returns any response, as `get` does. */
+  send(request: OutboundRequest): Promise<OutboundResponse>;
 }
 
 const defaults = { timeoutMs: 10_000, bodyBytesMax: 4 * 1024 * 1024 };
@@ -66,17 +81,16 @@ export function createOutbound(options: OutboundOptions): Outbound {
     throw new OutboundError('refused_address', `${host} is not on the internet`);
   }
 
-  return {
-    get: async (url, headers = {}) => {
-      const target = new URL(url);
-      const pinned = await pin(target.hostname);
-      return send(target, pinned, { headers, timeoutMs, bodyBytesMax });
-    },
-  };
+  async function call({ url, ...request }: OutboundRequest): Promise<OutboundResponse> {
+    const target = new URL(url);
+    const pinned = await pin(target.hostname);
+    return send(target, pinned, { timeoutMs, bodyBytesMax, ...request });
+  }
+
+  return { get: (url, headers = {}) => call({ method: 'GET', url, headers }), send: call };
 }
 
-interface SendOptions {
-  readonly headers: Readonly<Record<string, string>>;
+interface SendOptions extends Omit<OutboundRequest, 'url'> {
   readonly timeoutMs: number;
   readonly bodyBytesMax: number;
 }
@@ -87,10 +101,12 @@ function send(target: URL, pinned: LookupAddress, options: SendOptions): Promise
     else done(null, pinned.address, pinned.family);
   };
   const { promise, resolve, reject } = Promise.withResolvers<OutboundResponse>();
+  const body = options.body == null ? null : Buffer.from(options.body, 'utf8');
   const open = target.protocol === 'https:' ? httpsRequest : httpRequest;
   const request = open(target, {
     lookup,
-    headers: options.headers,
+    method: options.method,
+    headers: { ...options.headers, ...(body === null ? {} : { 'content-length': String(body.length) }) },
     agent: false,
     signal: AbortSignal.timeout(options.timeoutMs),
   });
@@ -114,11 +130,14 @@ function send(target: URL, pinned: LookupAddress, options: SendOptions): Promise
       resolve({
         status: response.statusCode ?? 0,
         contentType: response.headers['content-type'] ?? '',
+        headers: Object.fromEntries(
+          Object.entries(response.headers).map(([name, value]) => [name, [value].flat().join(', ')]),
+        ),
         body: Buffer.concat(parts),
       }),
     );
   });
-  request.end();
+  request.end(body ?? undefined);
   return promise;
 }
 

@@ -90,3 +90,8 @@ export function buildSlots(
 export function freeBytesMin(environment: Pick<Environment<'web'>, 'FAIRLEAD_FREE_DISK_MIB'>): number {
   return environment.FAIRLEAD_FREE_DISK_MIB * 1024 ** 2;
 }
+
+/** Returns the public keys of releases; a clone has none. */
+export function releaseKeys(environment: Pick<Environment<'worker'>, 'FAIRLEAD_RELEASE_KEYS'>): readonly string[] {
+  return environment.FAIRLEAD_RELEASE_KEYS.split(',').filter((key) => key !== '');
+}

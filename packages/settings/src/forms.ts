@@ -69,6 +69,13 @@ export const contactUrl = {
   toml: 'string',
 } as const;
 
+/** Root takes programs from here, but only signed ones. */
+export const feed = {
+  type: z.union([z.url({ protocol: /^https$/ }), z.string().regex(/^\/[^"\\]*$/)]),
+  expects: 'an https URL or an absolute path',
+  toml: 'string',
+} as const;
+
 export const hostName = {
   type: z.string().regex(HOST),
   expects: 'a host name in lower case, or empty',
@@ -104,6 +111,30 @@ export const networks = {
     .pipe(z.array(z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()]))),
   expects: 'a list of IP addresses and networks such as 10.0.0.0/8',
   toml: 'list',
+} as const;
+
+export const dnsServers = {
+  type: z
+    .string()
+    .transform((text) => text.split(',').flatMap((part) => (part.trim() === '' ? [] : [part.trim()])))
+    .pipe(z.array(z.string().refine(isDnsServer))),
+  expects: 'a list of IP addresses such as 9.9.9.9 or [2620:fe::fe]:53',
+  toml: 'list',
+} as const;
+
+/** True for an address with or without a port; an IPv6 address with a port is in brackets. */
+function isDnsServer(text: string): boolean {
+  const [, bracketed, port] = /^(?:\[([^\]]+)\]|[^:]+):(\d{1,5})$/.exec(text) ?? [];
+  if (port !== undefined && (Number(port) < 1 || Number(port) > 65_535)) return false;
+  const address = port === undefined ? text : (bracketed ?? text.slice(0, text.lastIndexOf(':')));
+  const isV6 = z.ipv6().safeParse(address).success;
+  return isV6 ? port === undefined || bracketed !== undefined : z.ipv4().safeParse(address).success;
+}
+/** Base64url, as certificate authorities show it. */
+export const macKey = {
+  type: z.string().regex(/^[\w-]{16,}={0,2}$/),
+  expects: 'a key in base64url',
+  toml: 'string',
 } as const;
 
 export function integer(min: number, max: number) {

@@ -9,6 +9,7 @@ export {
   type PoolSizes,
   poolSizes,
   readEnvironment,
+  releaseKeys,
   variablesFor,
 } from './environment.ts';
 export { PORTS, type PortName, type PortOption, SETTING_OPTIONS } from './flags.mjs';

@@ -5,13 +5,16 @@ import {
   contactUrl,
   databaseUrl,
   directoryUrl,
+  dnsServers,
   emailAddress,
+  feed,
   flag,
   gatewayUrl,
   hostName,
   integer,
   listenAddress,
   logLevel,
+  macKey,
   networks,
   path,
   port,
@@ -53,7 +56,7 @@ export const settings = {
       key: 'public_url',
       form: publicUrl,
       about:
-        "Address at which people open the dashboard. Cookies, links in mails and install commands use it. If other machines reach it, the local agent's proxy serves it on all addresses of this one.",
+        "Address at which people open the dashboard. Links in emails and install commands contain it, or the [domain of the dashboard](guide.md#domain-of-the-dashboard) once that answers. If other machines reach it, the local agent's proxy serves it on all addresses of this one.",
       defaultWords: "`http://localhost:4400`, with the dashboard's port",
       processes: ALL,
     },
@@ -65,7 +68,7 @@ export const settings = {
       form: flag,
       about:
         "True if a reverse proxy of yours serves the public URL. The local agent's proxy then listens on loopback only.",
-      processes: ['start'],
+      processes: ['web', 'worker', 'start'],
       needs: 'FAIRLEAD_PUBLIC_URL',
     },
     false,
@@ -138,11 +141,19 @@ export const settings = {
     {
       key: 'outbound_allow',
       form: networks,
-      about: 'Private addresses and networks that the dashboard may call for a user, such as that of your git server.',
-      processes: ['web'],
+      about:
+        'Private addresses and networks that the control plane may call for a user, such as that of your git server, GitHub Enterprise Server or name server, or of a server whose ports it checks.',
+      processes: ['web', 'worker'],
     },
     [],
   ),
+  FAIRLEAD_GITHUB_SIGN_IN_APP: optional({
+    key: 'github_sign_in_app',
+    form: text,
+    about:
+      'Id (`gha_…`, under Settings → Git) of the connected GitHub App with which people [sign in](guide.md#sign-in-with-github). Owners of this app at GitHub can sign in as everyone who linked their account by it, so choose one of your own. Without it, sign-in with GitHub is off.',
+    processes: ['web'],
+  }),
   FAIRLEAD_SECURITY_CONTACT: optional({
     key: 'security_contact',
     form: contactUrl,
@@ -194,16 +205,52 @@ export const settings = {
     form: path,
     about: "Certificate authority (PEM) of the directory's own certificate, for an authority of your own.",
     defaultWords: "those of each server's system",
-    processes: ['gateway'],
+    processes: SERVICES,
   }),
   FAIRLEAD_ACME_EMAIL: withDefault(
     {
       key: 'acme.email',
       form: emailAddress,
       about: 'Address that the certificate authority may write to; empty for none.',
-      processes: ['gateway'],
+      processes: ['gateway', 'worker'],
     },
     '',
+  ),
+  FAIRLEAD_ACME_EAB_KEY_ID: optional({
+    key: 'acme.eab_key_id',
+    form: text,
+    about:
+      'Key ID of the external account binding (EAB), for an authority that wants one, such as ZeroSSL or Google Trust Services.',
+    processes: ['worker'],
+  }),
+  FAIRLEAD_ACME_EAB_HMAC_KEY: optional({
+    key: 'acme.eab_hmac_key',
+    form: macKey,
+    about: 'Key of the external account binding, in base64url. Prefer `eab_hmac_key_file`.',
+    isSecret: true,
+    processes: ['worker'],
+    insteadOf: 'FAIRLEAD_ACME_EAB_HMAC_KEY_FILE',
+    needs: 'FAIRLEAD_ACME_EAB_KEY_ID',
+  }),
+  FAIRLEAD_ACME_EAB_HMAC_KEY_FILE: optional({
+    key: 'acme.eab_hmac_key_file',
+    form: path,
+    about: 'File that holds the key of the external account binding. Other users of the machine may not open it.',
+    processes: ['worker'],
+    isSecretFile: true,
+    insteadOf: 'FAIRLEAD_ACME_EAB_HMAC_KEY',
+    needs: 'FAIRLEAD_ACME_EAB_KEY_ID',
+  }),
+  FAIRLEAD_DNS_RESOLVERS: withDefault(
+    {
+      key: 'dns.resolvers',
+      form: dnsServers,
+      about:
+        'DNS servers that check the records of domains and of orders, such as `["9.9.9.9", "[2620:fe::fe]:53"]`. Choose public ones if your own answer differently inside your network.',
+      defaultWords: "the system's; for the TXT records of orders, the name servers of the zone",
+      processes: ['worker'],
+    },
+    [],
   ),
   FAIRLEAD_BACKUP_FOLDER: optional({
     key: 'backup.folder',
@@ -238,6 +285,15 @@ export const settings = {
     processes: ['worker'],
   }),
 
+  FAIRLEAD_UPDATES_FEED: optional({
+    key: 'updates.feed',
+    form: feed,
+    about:
+      'Folder or https address with the files of the newest release. The control plane looks there for updates once a day, and `fairlead update` takes them from there.',
+    defaultWords: 'none: it looks for no updates',
+    processes: ['web', 'worker'],
+  }),
+
   FAIRLEAD_WEB_HOST: withDefault(
     {
       key: 'listen.web',
@@ -260,7 +316,7 @@ export const settings = {
   FAIRLEAD_WEB_PORT: portRow('web', WEB),
   FAIRLEAD_GATEWAY_PORT: portRow('gateway', ['web', 'gateway', 'start']),
   FAIRLEAD_SOURCE_PORT: portRow('source', ['start']),
-  FAIRLEAD_HTTPS_PORT: portRow('https', ['web', 'gateway', 'start'], "the URL's port (443)"),
+  FAIRLEAD_HTTPS_PORT: portRow('https', ['web', 'gateway', 'worker', 'start'], "the URL's port (443)"),
   FAIRLEAD_HTTP_PORT: portRow('http', ['start'], '`80`'),
   FAIRLEAD_DATABASE_PORT: portRow('database', ['start']),
 
@@ -354,6 +410,21 @@ export const derived = {
     { key: '', form: text, about: 'Version of the control plane, for the control plane page.', processes: ['web'] },
     'unknown',
   ),
+  FAIRLEAD_RELEASE_KEYS: withDefault(
+    {
+      key: '',
+      form: text,
+      about: 'Public keys of releases, separated by commas; empty in a clone.',
+      processes: ['web', 'worker'],
+    },
+    '',
+  ),
+  FAIRLEAD_UPDATER_DIR: optional({
+    key: '',
+    form: path,
+    about: 'Folder that an installation shares with its updater.',
+    processes: ['web'],
+  }),
   FAIRLEAD_INTERNAL_TOKEN_FILE: required({
     key: '',
     form: path,

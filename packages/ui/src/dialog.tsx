@@ -4,6 +4,7 @@ import { type ReactNode, useEffect, useId, useRef } from 'react';
 import { IconButton } from './button.tsx';
 import { CrossIcon } from './cross-icon.tsx';
 import { cn } from './lib/class-names.ts';
+import { coverDialogs } from './lib/dialog-stack.ts';
 
 export interface DialogProps {
   readonly open: boolean;
@@ -21,11 +22,18 @@ export function Dialog({ open, onClose, title, detail, children, footer, wide = 
   const dialog = useRef<HTMLDialogElement>(null);
   const titleId = useId();
 
+  const uncover = useRef<() => void>(() => undefined);
+
   useEffect(() => {
     const element = dialog.current;
-    if (element === null) return;
-    if (open && !element.open) element.showModal();
-    if (!open && element.open) element.close();
+    if (element === null || !open) return;
+    if (!element.open) element.showModal();
+    uncover.current = coverDialogs(element);
+    return () => {
+      // Before it closes: the browser returns the focus into the dialog below, which must be visible then.
+      uncover.current();
+      if (element.open) element.close();
+    };
   }, [open]);
 
   return (
@@ -34,7 +42,9 @@ export function Dialog({ open, onClose, title, detail, children, footer, wide = 
       aria-labelledby={titleId}
       onClose={onClose}
       onCancel={(event) => {
-        if (held && event.target === dialog.current) event.preventDefault();
+        if (event.target !== dialog.current) return;
+        if (held) event.preventDefault();
+        else uncover.current();
       }}
       onPointerDown={(event) => {
         if (event.target === dialog.current && !held) onClose();
@@ -47,7 +57,7 @@ export function Dialog({ open, onClose, title, detail, children, footer, wide = 
       }}
       className={cn(
         'm-auto w-[calc(100vw-2rem)] rounded-card border border-line bg-raised p-0 text-ink shadow-float open:animate-arrive',
-        'max-sm:mb-4 max-h-[calc(100dvh-2rem)] overflow-y-auto',
+        'max-sm:mb-4 max-h-[calc(100dvh-2rem)] overflow-y-auto data-covered:invisible',
         wide ? 'max-w-2xl' : 'max-w-lg',
       )}
     >

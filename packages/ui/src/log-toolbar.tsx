@@ -1,27 +1,91 @@
 'use client';
-// Toolbar of a log: search with count and navigation, copy and download.
-import { IconButton } from './button.tsx';
+// Toolbar of a log: search or filters, jump to the next error, wrap, copy and download.
+import type { ReactNode } from 'react';
+import { Button, IconButton } from './button.tsx';
 import { CopyButton } from './copy-button.tsx';
-import type { LogViewLine } from './lib/log-rows.ts';
+import { cn } from './lib/class-names.ts';
+import type { LogViewLine } from './lib/log-lines.ts';
+import { zoneLabel } from './lib/log-time.ts';
 import { SearchInput } from './search-input.tsx';
 import { StateText } from './state-pill.tsx';
 
 export interface LogToolbarProps {
   readonly lines: readonly LogViewLine[];
   readonly live: boolean;
+  readonly find: FindProps | null;
+  readonly status: ReactNode;
+  readonly errorCount: number;
+  readonly wraps: boolean;
+  readonly fileName: string;
+  readonly onJumpToError: () => void;
+  readonly onWrapsChange: (wraps: boolean) => void;
+}
+
+export interface FindProps {
   readonly query: string;
   readonly matchCount: number;
   readonly matchAt: number;
-  readonly fileName: string;
   readonly onQueryChange: (query: string) => void;
   readonly onMove: (by: number) => void;
 }
 
 export function LogToolbar(props: LogToolbarProps) {
-  const { lines, live, query, matchCount, matchAt, fileName, onQueryChange, onMove } = props;
-  const searching = query.trim() !== '';
+  const { lines, live, find, status, errorCount, wraps, fileName, onJumpToError, onWrapsChange } = props;
+  const lastMs = lines.findLast(({ unixMs }) => unixMs !== null)?.unixMs ?? null;
   return (
-    <div className="flex items-center gap-2 border-line border-b px-2 py-2">
+    <div className="flex min-h-12 flex-wrap items-center gap-2 border-line border-b px-2 py-1.5">
+      {find === null ? null : <Find {...find} />}
+      {status}
+      <span className="ml-auto flex items-center gap-1">
+        {live && find !== null ? (
+          <StateText tone="live" className="mr-2">
+            Live
+          </StateText>
+        ) : null}
+        {errorCount > 0 ? (
+          <Button
+            size="small"
+            variant="danger-outline"
+            title={errorCount === 1 ? '1 error' : `${errorCount} errors; press again for the next one`}
+            onClick={onJumpToError}
+          >
+            Jump to error
+          </Button>
+        ) : null}
+        {lastMs === null ? null : (
+          <span
+            className="px-1.5 text-ink-faint text-sm max-sm:hidden"
+            title="Time zone of the times. Hover over a time for UTC."
+          >
+            {zoneLabel(lastMs)}
+          </span>
+        )}
+        <IconButton
+          label="Wrap lines"
+          size="small"
+          aria-pressed={wraps}
+          onClick={() => onWrapsChange(!wraps)}
+          className={cn(wraps && 'bg-pressed text-ink')}
+        >
+          <Icon path="M2.5 4h11M2.5 12h3.5M2.5 8h9a2.25 2.25 0 0 1 0 4.5H9m0 0 1.5-1.5M9 12.5 10.5 14" />
+        </IconButton>
+        <CopyButton value={() => lines.map(({ text }) => text).join('\n')} label="Copy the log" />
+        <IconButton
+          label="Download the log"
+          size="small"
+          disabled={lines.length === 0}
+          onClick={() => save(lines, fileName)}
+        >
+          <Icon path="M8 2.75v7m0 0 2.75-2.75M8 9.75 5.25 7M3 12.75h10" />
+        </IconButton>
+      </span>
+    </div>
+  );
+}
+
+function Find({ query, matchCount, matchAt, onQueryChange, onMove }: FindProps) {
+  return (
+    <>
       <SearchInput
         label="Search the log"
         value={query}
@@ -31,76 +95,49 @@ export function LogToolbar(props: LogToolbarProps) {
           event.preventDefault();
           onMove(event.shiftKey ? -1 : 1);
         }}
-        className="max-w-72"
+        className="max-w-64 flex-1 basis-32 max-sm:max-w-none max-sm:basis-full"
       />
-      {searching ? (
+      {query.trim() === '' ? null : (
         <>
           <span className="tabular whitespace-nowrap text-sm text-ink-faint" aria-live="polite">
             {matchCount === 0 ? 'No match' : `${matchAt + 1} of ${matchCount}`}
           </span>
           <IconButton label="Previous match" size="small" disabled={matchCount === 0} onClick={() => onMove(-1)}>
-            <Chevron up />
+            <Icon path="m4.5 9.75 3.5-3.5 3.5 3.5" />
           </IconButton>
           <IconButton label="Next match" size="small" disabled={matchCount === 0} onClick={() => onMove(1)}>
-            <Chevron />
+            <Icon path="m4.5 6.25 3.5 3.5 3.5-3.5" />
           </IconButton>
         </>
-      ) : null}
-      <span className="ml-auto flex items-center gap-1">
-        {live ? (
-          <StateText tone="live" className="mr-2">
-            Live
-          </StateText>
-        ) : null}
-        <CopyButton value={() => wholeText(lines)} label="Copy the log" />
-        <IconButton
-          label="Download the log"
-          size="small"
-          disabled={lines.length === 0}
-          onClick={() => save(lines, fileName)}
-        >
-          <svg
-            width="15"
-            height="15"
-            viewBox="0 0 16 16"
-            fill="none"
-            stroke="currentColor"
-            strokeWidth="1.5"
-            strokeLinecap="round"
-            strokeLinejoin="round"
-            aria-hidden="true"
-          >
-            <path d="M8 2.75v7m0 0 2.75-2.75M8 9.75 5.25 7M3 12.75h10" />
-          </svg>
-        </IconButton>
-      </span>
-    </div>
+      )}
+    </>
   );
 }
 
-function Chevron({ up = false }: { readonly up?: boolean }) {
+function Icon({ path }: { readonly path: string }) {
   return (
     <svg
-      width="14"
-      height="14"
+      width="15"
+      height="15"
       viewBox="0 0 16 16"
       fill="none"
       stroke="currentColor"
       strokeWidth="1.5"
       strokeLinecap="round"
+      strokeLinejoin="round"
       aria-hidden="true"
     >
-      <path d={up ? 'm4.5 9.75 3.5-3.5 3.5 3.5' : 'm4.5 6.25 3.5 3.5 3.5-3.5'} />
+      <path d={path} />
     </svg>
   );
 }
 
-function wholeText(lines: readonly LogViewLine[]): string {
-  return lines.map((line) => line.text).join('\n');
-}
-
+/** Writes one line a row with its time in UTC, source and level, so that the file is read without the page. */
 function save(lines: readonly LogViewLine[], fileName: string): void {
-  const url = URL.createObjectURL(new Blob([wholeText(lines), '\n'], { type: 'text/plain' }));
+  const text = lines.map(({ unixMs, source, level, text: line }) =>
+    [unixMs === null ? '' : new Date(unixMs).toISOString(), source, level ?? '', line].filter(Boolean).join(' '),
+  );
+  const url = URL.createObjectURL(new Blob([text.join('\n'), '\n'], { type: 'text/plain' }));
   const anchor = document.createElement('a');
   anchor.href = url;
   anchor.download = fileName;

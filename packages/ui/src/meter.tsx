@@ -8,17 +8,19 @@ export interface MeterProps {
   readonly text: string;
   /** Share from which the gauge is a warning. */
   readonly warnAbove?: number;
+  /** True where a heading, such as a column's, shows the label already. */
+  readonly isLabelHidden?: boolean;
   readonly className?: string;
 }
 
-export function Meter({ label, share, text, warnAbove = 0.9, className }: MeterProps) {
+export function Meter({ label, share, text, warnAbove = 0.9, isLabelHidden = false, className }: MeterProps) {
   const known = share !== null && Number.isFinite(share);
   const percent = known ? Math.min(100, Math.max(0, share * 100)) : 0;
   const warns = known && share > warnAbove;
   return (
     <div className={cn('min-w-0', className)}>
       <div className="flex items-baseline justify-between gap-2 text-sm">
-        <span className="text-ink-faint">{label}</span>
+        <span className={isLabelHidden ? 'sr-only' : 'text-ink-faint'}>{label}</span>
         <span className={cn('tabular truncate font-mono text-xs', warns ? 'text-warn-text' : 'text-ink-soft')}>
           {text}
         </span>

@@ -5,7 +5,7 @@ import { cn } from './lib/class-names.ts';
 import { Elapsed } from './relative-time.tsx';
 import { StateMark } from './state-pill.tsx';
 
-export type StepState = 'pending' | 'running' | 'done' | 'failed' | 'skipped';
+export type StepState = 'pending' | 'current' | 'running' | 'done' | 'failed' | 'skipped';
 
 export interface Step {
   readonly id: string;
@@ -18,6 +18,7 @@ export interface Step {
 
 const SAID: Record<StepState, string> = {
   pending: 'waiting',
+  current: 'your turn',
   running: 'running',
   done: 'done',
   failed: 'failed',
@@ -37,7 +38,7 @@ export function Steps({ steps, label }: { readonly steps: readonly Step[]; reado
                 className={cn(
                   'min-w-0 truncate',
                   step.state === 'pending' || step.state === 'skipped' ? 'text-ink-faint' : 'text-ink',
-                  step.state === 'running' && 'font-medium',
+                  (step.state === 'running' || step.state === 'current') && 'font-medium',
                   step.state === 'failed' && 'font-medium text-bad-text',
                 )}
               >
@@ -76,6 +77,7 @@ function Line({ filled }: { readonly filled: boolean }) {
 
 const MARK: Record<StepState, string> = {
   pending: 'border-line-strong bg-surface',
+  current: 'border-accent bg-surface',
   running: 'border-accent bg-accent-wash',
   done: 'border-transparent bg-ok-wash',
   failed: 'border-transparent bg-bad-wash',
@@ -87,6 +89,7 @@ function StepMark({ state }: { readonly state: StepState }) {
     <span className={cn('flex size-5 shrink-0 items-center justify-center rounded-full border', MARK[state])}>
       {state === 'done' ? <StateMark tone="ok" /> : null}
       {state === 'failed' ? <StateMark tone="bad" /> : null}
+      {state === 'current' ? <span className="size-2 rounded-full bg-accent" /> : null}
       {state === 'running' ? <StateMark tone="busy" shape="half" /> : null}
       {state === 'skipped' ? <StateMark tone="idle" shape="dash" /> : null}
     </span>

@@ -1,11 +1,25 @@
 'use client';
 // Tabs between pages of one object (as links), and a switch between views of one chart.
-import type { ReactNode } from 'react';
+import { type ReactNode, useEffect, useRef } from 'react';
 import { cn } from './lib/class-names.ts';
 
 export function TabBar({ label, children }: { readonly label: string; readonly children: ReactNode }) {
+  const bar = useRef<HTMLElement>(null);
+  const shown = useRef<Element | null>(null);
+  // Scrolls the bar only: `scrollIntoView` would also move the page.
+  useEffect(() => {
+    const open = bar.current?.querySelector('[aria-current="page"]') ?? null;
+    if (bar.current === null || open === null || open === shown.current) return;
+    shown.current = open;
+    const [box, tab] = [bar.current.getBoundingClientRect(), open.getBoundingClientRect()];
+    bar.current.scrollLeft += tab.left + tab.width / 2 - (box.left + box.width / 2);
+  });
   return (
-    <nav aria-label={label} className="-mb-px flex gap-1 overflow-x-auto border-line border-b [scrollbar-width:none]">
+    <nav
+      ref={bar}
+      aria-label={label}
+      className="-mb-px flex gap-1 overflow-x-auto border-line border-b [scrollbar-width:none]"
+    >
       {children}
     </nav>
   );
@@ -17,6 +31,18 @@ export function tabClass(active: boolean): string {
     'relative flex h-10 shrink-0 items-center gap-2 rounded-control px-3 transition-colors duration-120 focus-visible:-outline-offset-2',
     'after:absolute after:inset-x-3 after:bottom-0 after:h-0.5 after:rounded-full',
     active ? 'font-medium text-ink after:bg-accent' : 'text-ink-soft hover:text-ink',
+  );
+}
+
+/** Label of a tab, as wide as in bold: its neighbours stay where they are when it opens. */
+export function TabLabel({ children }: { readonly children: string }) {
+  return (
+    <span className="inline-grid">
+      <span className="col-start-1 row-start-1">{children}</span>
+      <span aria-hidden="true" className="invisible col-start-1 row-start-1 h-0 overflow-hidden font-medium">
+        {children}
+      </span>
+    </span>
   );
 }
 

@@ -5,7 +5,18 @@ import { describe, expect, test } from 'vitest';
 
 const css = readFileSync(new URL('./styles.css', import.meta.url), 'utf8');
 
-const TEXTS = ['ink', 'ink-soft', 'ink-faint', 'accent-text', 'ok-text', 'warn-text', 'bad-text'];
+const TEXTS = [
+  'ink',
+  'ink-soft',
+  'ink-faint',
+  'accent-text',
+  'ok-text',
+  'warn-text',
+  'bad-text',
+  'ansi-blue',
+  'ansi-magenta',
+  'ansi-cyan',
+];
 const GROUNDS = ['canvas', 'surface', 'raised', 'sunken'];
 const GRAPHICS = [
   'line-control',

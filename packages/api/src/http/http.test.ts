@@ -1,5 +1,8 @@
 // HTTP API against its own document: the document is valid and complete, and responses match it.
 
+import { newId } from '@fairlead/contract/ids';
+import { recordDeliveries } from '@fairlead/core/push';
+import { makeChain } from '@fairlead/core/testing';
 import { tokenPermissionSchema } from '@fairlead/core/token';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { Ajv2020 } from 'ajv/dist/2020.js';
@@ -7,6 +10,7 @@ import addFormats from 'ajv-formats';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { answerHttp, apiDocument } from '../index.ts';
+import { connectRepository } from '../testing/connect-github.ts';
 import { emptyRepository, origin, startTestApi, type TestApi } from '../testing/index.ts';
 import { fromJson, fromQuery, toJsonSchema } from './json-schema.ts';
 import { isForTokens, operations, procedures } from './operations.ts';
@@ -110,7 +114,10 @@ describe('every call that reads', () => {
   const reading = operations().filter(({ method }) => method === 'GET');
   let queries: Readonly<Record<string, Record<string, string>>>;
 
+  let github: Awaited<ReturnType<typeof connectRepository>>;
+
   beforeAll(async () => {
+    github = await connectRepository(api.caller(owner.cookie));
     const made = await api.world.createApp('Read', { host: 'read.example.test', deployNow: true });
     const deploymentId = made.deploymentId ?? '';
     const { appId } = made;
@@ -127,8 +134,22 @@ describe('every call that reads', () => {
     await api.caller(owner.cookie).credential.rotateKey({ appId });
     // Another release, with that secret.
     await api.caller(owner.cookie).deployment.deploySecrets({ appId });
+    const { organizationId } = api.world;
+    const push = { source: 'github', endpointId: 'gha_1', deliveryKey: 'guid', event: 'push', body: '{}' } as const;
+    const [delivery] = await api.world.system((ctx) => recordDeliveries(ctx, [{ organizationId, ...push }]));
+    const deliveryId = delivery?.deliveryId ?? '';
     const [domain] = (await api.caller(owner.cookie).domain.list({ search: 'read.example.test' })).items;
+    const volumeId = newId('vol');
+    await api.world.system(async ({ tx }) => {
+      const { environmentId } = await tx.placement.findFirstOrThrow({ where: { appId } });
+      await tx.volume.create({
+        data: { id: volumeId, organizationId, appId, environmentId, name: 'data', label: 'Read · Production' },
+      });
+    });
     const [newer, older] = (await api.caller(owner.cookie).release.list({ appId })).items;
+    const { leafPem, intermediatePem, rootPem, keyPem } = makeChain({ names: ['read.example.test'] });
+    const chainPem = [leafPem, intermediatePem, rootPem].join('\n');
+    const { certificateId } = await api.caller(owner.cookie).certificate.add({ chainPem, keyPem });
     queries = {
       'app.get': { slug: made.slug },
       'benchmark.get': { runId },
@@ -138,9 +159,25 @@ describe('every call that reads', () => {
       'deployment.get': { deploymentId },
       'deployment.log': { deploymentId },
       'certificate.get': { domainId: domain?.id ?? '' },
+      'certificate.getDetail': { certificateId },
+      'domain.tls': { domainId: domain?.id ?? '' },
       'domain.get': { domainId: domain?.id ?? '' },
+      'github.getAddresses': { githubAppId: github.githubAppId },
+      'github.getAppRepository': { appId },
+      'github.inspectRepository': {
+        installationId: github.installationId,
+        repositoryId: String(github.repositoryId),
+      },
+      'domain.getBase': { serverId: api.world.serverId },
+      'host.get': { domainId: domain?.id ?? '' },
       'log.search': { appId },
       'metric.routes': { appId, range: '15m' },
+      'push.get': { deliveryId },
+      'preview.getPolicy': { appId },
+      'preview.list': { appId },
+      'push.getRules': { appId },
+      'push.suggestPaths': { appId },
+      'webhook.list': { appId },
       'secret.list': { appId },
       'secret.versions': { secretId: secret?.id ?? '' },
       'source.branches': { repositoryUrl },
@@ -149,11 +186,17 @@ describe('every call that reads', () => {
       'metric.server': { serverId: api.world.serverId, range: '24h' },
       'release.diff': { appId, fromReleaseId: older?.id ?? '', toReleaseId: newer?.id ?? '' },
       'release.list': { appId },
+      'release.listUrls': { appId },
       'server.get': { serverId: api.world.serverId },
       'server.drainState': { serverId: api.world.serverId },
       'server.enrolment': { enrolmentId },
+      'variable.list': { appId },
+      'volume.listSnapshots': { volumeId },
+      'volumeMove.list': { serverId: api.world.serverId },
     };
   });
+
+  afterAll(() => github.fake.close());
 
   test.each(reading)('$procedure answers as its schema says', async ({ procedure, path }) => {
     const query = new URLSearchParams(queries[procedure]).toString();

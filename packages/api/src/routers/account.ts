@@ -1,5 +1,6 @@
 // Procedures of a person's own account, and those that a link from a mail opens. An account belongs to no
 // organization, so none of them opens an organization's scope.
+import { parseId } from '@fairlead/contract/ids';
 import {
   accountEventSchema,
   accountSchema,
@@ -8,6 +9,9 @@ import {
   confirmInputSchema,
   emailInputSchema,
   factorCodeInputSchema,
+  githubAccountSchema,
+  githubLinkRefSchema,
+  githubReturnSchema,
   linkInputSchema,
   passkeyRefSchema,
   recoveryCodesSchema,
@@ -137,6 +141,37 @@ export const accountRouter = router({
     await ctx.auth.account.disableTwoFactor(await callerOf(ctx));
     return {};
   }),
+
+  listGithubAccounts: signedInProcedure
+    .output(z.object({ items: z.array(githubAccountSchema) }))
+    .query(async ({ ctx }) => {
+      const items = await ctx.auth.account.listGithubAccounts(await callerOf(ctx));
+      return { items: items.map((item) => ({ ...item, githubAppId: parseId('gha', item.githubAppId) })) };
+    }),
+
+  /** Returns the address at GitHub where the person proves their account. */
+  startGithubLink: signedInProcedure
+    .input(githubLinkRefSchema)
+    .output(z.object({ url: z.string() }))
+    .mutation(async ({ ctx, input }) => ctx.auth.account.startGithubLink(await callerOf(ctx), input)),
+
+  completeGithubLink: signedInProcedure
+    .input(githubReturnSchema)
+    .output(z.object({ login: z.string() }))
+    .mutation(async ({ ctx, input }) => ctx.auth.account.completeGithubLink(await callerOf(ctx), input)),
+
+  deleteGithubLink: signedInProcedure
+    .input(githubLinkRefSchema)
+    .output(nothing)
+    .mutation(async ({ ctx, input }) => {
+      await ctx.auth.account.removeGithubLink(await callerOf(ctx), input);
+      return {};
+    }),
+
+  /** Returns the ways to sign in beyond a password and a passkey. */
+  signInWays: publicProcedure
+    .output(z.object({ github: z.boolean() }))
+    .query(async ({ ctx }) => ({ github: await ctx.auth.account.hasGithubSignIn() })),
 
   /** Returns if mail can be sent at all, for a person who is locked out. The answer is the same for all. */
   help: publicProcedure

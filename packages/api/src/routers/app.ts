@@ -43,6 +43,7 @@ import {
   scaleApp,
   scaleAppInputSchema,
 } from '@fairlead/core/placement';
+import { findAttention } from '../attention.ts';
 import { opensAnotherServer } from '../network.ts';
 import {
   approverOfAddedEnvironment,
@@ -58,7 +59,9 @@ import { byApp, byAppAndProject, byDeletedApp, byPlacement, bySeenPlacement, run
 export const appRouter = router({
   list: memberProcedure('app.read', { input: listAppsInputSchema, lists: 'environment' })
     .output(appPageSchema)
-    .query(({ ctx, input }) => listApps(ctx.core, input, ctx.config, ctx.access.reach('app.read'))),
+    .query(async ({ ctx, input }) =>
+      listApps(ctx.core, input, ctx.config, ctx.access.reach('app.read'), await findAttention(ctx, input.attention)),
+    ),
 
   get: memberProcedure('app.read', { input: getAppInputSchema, scope: bySeenPlacement })
     .output(appDetailSchema)

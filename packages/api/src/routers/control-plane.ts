@@ -1,25 +1,31 @@
 // Procedures of the control plane page, for the people who operate this control plane.
 import {
+  checkUpdate,
   controlPlaneSchema,
   getControlPlane,
-  listWarnings,
-  type OperatorCtx,
+  listNotices,
+  noticeSchema,
   recordTestMail,
   retryJob,
   retryJobInputSchema,
   startBackup,
   startedBackupSchema,
+  startUpdate,
   testMail,
   testMailSchema,
-  warningSchema,
 } from '@fairlead/core/control-plane';
+import {
+  checkFeed,
+  startUpdateInputSchema,
+  updateOverviewSchema,
+  writeUpdateRequest,
+} from '@fairlead/core/fairlead-update';
 import { AppError } from '@fairlead/core/kernel';
 import { MailError } from '@fairlead/mail';
 import { z } from 'zod';
-import type { Operator } from '../access.ts';
-import { requireSession } from '../access.ts';
-import { type ApiContext, inSystemScope } from '../context.ts';
-import { operatorProcedure, router } from '../procedures.ts';
+import { asOperator, requireSession } from '../access.ts';
+import { inSystemScope } from '../context.ts';
+import { freshOperatorProcedure, operatorProcedure, router } from '../procedures.ts';
 
 export const controlPlaneRouter = router({
   get: operatorProcedure.output(controlPlaneSchema).query(async ({ ctx }) => {
@@ -29,10 +35,10 @@ export const controlPlaneRouter = router({
     );
   }),
 
-  /** Problems of the control plane, for the overview of operators. */
-  listWarnings: operatorProcedure.output(z.object({ items: z.array(warningSchema) })).query(({ ctx }) =>
+  /** Problems of the control plane and a newer version, for the overview of operators. */
+  listNotices: operatorProcedure.output(z.object({ items: z.array(noticeSchema) })).query(({ ctx }) =>
     inSystemScope(ctx, 'list problems of the control plane', async (core) => ({
-      items: await listWarnings(core, ctx.config.controlPlane),
+      items: await listNotices(core, ctx.config.controlPlane),
     })),
   ),
 
@@ -54,22 +60,34 @@ export const controlPlaneRouter = router({
     return result;
   }),
 
-  startBackup: operatorProcedure
+  /** Fresh, as each backup deletes the oldest one. */
+  startBackup: freshOperatorProcedure
     .output(startedBackupSchema)
     .mutation(({ ctx }) =>
       asOperator(ctx, 'start a backup', (core) => startBackup(core, ctx.config.controlPlane.backups)),
     ),
+
+  /** Looks for a newer release at once. */
+  checkUpdate: operatorProcedure.output(updateOverviewSchema).mutation(async ({ ctx }) => {
+    const { updates } = ctx.config.controlPlane;
+    if (updates.readFeedFile === null) throw new AppError('control_plane.feed_not_set_up');
+    const found = await checkFeed(updates.readFeedFile, updates.publicKeys);
+    return asOperator(ctx, 'look for a newer release', (core) => checkUpdate(core, updates, found));
+  }),
+
+  /** The updater backs up, installs the version, checks it, and goes back if the check fails. */
+  startUpdate: freshOperatorProcedure
+    .input(startUpdateInputSchema)
+    .output(startUpdateInputSchema)
+    .mutation(async ({ ctx, input }) => {
+      const { updates } = ctx.config.controlPlane;
+      const { folder } = await asOperator(ctx, 'start an update', (core) => startUpdate(core, updates, input));
+      if (!(await writeUpdateRequest(folder, input.version))) throw new AppError('control_plane.update_running');
+      return input;
+    }),
 
   retryJob: operatorProcedure
     .input(retryJobInputSchema)
     .output(z.object({ name: z.string() }))
     .mutation(({ ctx, input }) => asOperator(ctx, 'retry a failed job', (core) => retryJob(core, input))),
 });
-
-function asOperator<T>(
-  ctx: ApiContext & { readonly operator: Operator },
-  reason: string,
-  run: (core: OperatorCtx) => Promise<T>,
-): Promise<T> {
-  return inSystemScope(ctx, reason, (core) => run({ ...core, ...ctx.operator, ip: ctx.ip }));
-}

@@ -6,11 +6,13 @@ import {
   createDeployment,
   createDeploymentInputSchema,
   deploymentDetailSchema,
+  deploymentFiltersSchema,
   deploymentPageSchema,
   deploymentRefSchema,
   deploySecrets,
   deploySecretsInputSchema,
   getDeployment,
+  listDeploymentFilters,
   listDeployments,
   listDeploymentsInputSchema,
   promoteRelease,
@@ -26,19 +28,29 @@ import {
 } from '@fairlead/core/deployment';
 import { logPageSchema, readLog, readLogInputSchema } from '@fairlead/core/log';
 import { pauseDeploys, pauseDeploysInputSchema, pauseDeploysOutputSchema } from '@fairlead/core/placement';
-import { keepsNetworkOpen, reopensNetwork, retriesReopening } from '../network.ts';
+import { findAttention } from '../attention.ts';
+import { promoteRules, redeployRules, retryRules, rollbackRules } from '../deployment-rules.ts';
+import { keepsNetworkOpen } from '../network.ts';
 import { memberProcedure, router } from '../procedures.ts';
 import { approverIn, approverOfRunning, open, waitsForApproval } from '../protection.ts';
-import { allOf, byDeployment, byDeploymentTarget, byEnvironment, byPlacement, seesRelease } from '../scopes.ts';
+import { byDeployment, byPlacement } from '../scopes.ts';
 
 export const deploymentRouter = router({
   list: memberProcedure('deployment.read', { input: listDeploymentsInputSchema, lists: 'environment' })
     .output(deploymentPageSchema)
-    .query(({ ctx, input }) => listDeployments(ctx.core, input, ctx.access.reach('deployment.read'))),
+    .query(async ({ ctx, input }) =>
+      listDeployments(ctx.core, input, ctx.access.reach('deployment.read'), await findAttention(ctx, input.attention)),
+    ),
+
+  listFilters: memberProcedure('deployment.read', { lists: 'environment' })
+    .output(deploymentFiltersSchema)
+    .query(({ ctx }) => listDeploymentFilters(ctx.core, ctx.access.reach('deployment.read'))),
 
   get: memberProcedure('deployment.read', { input: deploymentRefSchema, scope: byDeployment })
     .output(deploymentDetailSchema)
-    .query(({ ctx, input }) => getDeployment(ctx.core, input, ctx.config.buildSlots)),
+    .query(({ ctx, input }) =>
+      getDeployment(ctx.core, input, ctx.config.buildSlots, ctx.access.reach('deployment.read')),
+    ),
 
   create: memberProcedure('deployment.write', {
     input: createDeploymentInputSchema,
@@ -50,26 +62,21 @@ export const deploymentRouter = router({
 
   redeploy: memberProcedure('deployment.write', {
     input: redeployInputSchema,
-    scope: byDeploymentTarget,
-    protection: waitsForApproval,
+    ...redeployRules,
   })
     .output(deploymentRefSchema)
     .mutation(({ ctx, input }) => redeploy(ctx.core, input)),
 
   retry: memberProcedure('deployment.write', {
     input: deploymentRefSchema,
-    scope: byDeploymentTarget,
-    also: retriesReopening,
-    protection: waitsForApproval,
+    ...retryRules,
   })
     .output(deploymentRefSchema)
     .mutation(({ ctx, input }) => retryDeployment(ctx.core, input)),
 
   promote: memberProcedure('deployment.write', {
     input: promoteReleaseInputSchema,
-    scope: byEnvironment,
-    also: seesRelease,
-    protection: waitsForApproval,
+    ...promoteRules,
   })
     .output(deploymentRefSchema)
     .mutation(({ ctx, input }) => promoteRelease(ctx.core, input)),
@@ -84,9 +91,7 @@ export const deploymentRouter = router({
 
   rollback: memberProcedure('deployment.write', {
     input: rollbackAppInputSchema,
-    scope: byPlacement,
-    also: allOf(seesRelease, reopensNetwork),
-    protection: waitsForApproval,
+    ...rollbackRules,
   })
     .output(deploymentRefSchema)
     .mutation(({ ctx, input }) => rollbackApp(ctx.core, input)),

@@ -1,4 +1,7 @@
-// Procedures of releases.
+// Procedures of releases and their deployment URLs.
+import { deploymentUrlsSchema, listDeploymentUrls } from '@fairlead/core/deployment-url';
+import { domainUrl } from '@fairlead/core/domain';
+import { placementInputSchema } from '@fairlead/core/placement';
 import {
   diffReleases,
   diffReleasesInputSchema,
@@ -14,6 +17,12 @@ export const releaseRouter = router({
   list: memberProcedure('deployment.read', { input: listReleasesInputSchema, scope: byPlacement })
     .output(releasePageSchema)
     .query(({ ctx, input }) => listReleases(ctx.core, input)),
+
+  listUrls: memberProcedure('deployment.read', { input: placementInputSchema, scope: byPlacement })
+    .output(deploymentUrlsSchema)
+    .query(({ ctx, input }) =>
+      listDeploymentUrls(ctx.core, input, (route, isLocalServer) => domainUrl(route, isLocalServer, ctx.config)),
+    ),
 
   diff: memberProcedure('deployment.read', { input: diffReleasesInputSchema, scope: byPlacement })
     .output(releaseDiffSchema)

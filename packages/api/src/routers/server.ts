@@ -1,5 +1,4 @@
 // Procedures of servers and their enrolment.
-import { moveApps, moveAppsInputSchema, movedAppsSchema } from '@fairlead/core/deployment';
 import {
   drainServer,
   drainServerInputSchema,
@@ -20,25 +19,33 @@ import {
   getServer,
   getServerInputSchema,
   listServers,
+  listServersInputSchema,
+  serverAddressesSchema,
   serverDetailSchema,
   serverListSchema,
   uninstallServer,
   uninstallServerInputSchema,
+  updateAddresses,
+  updateAddressesInputSchema,
   updateProxy,
   updateProxyInputSchema,
   upgradeServer,
   upgradeServerInputSchema,
 } from '@fairlead/core/server';
 import { proxySettingsSchema } from '@fairlead/core/traffic';
+import { moveApps, moveAppsInputSchema, movedAppsSchema } from '@fairlead/core/volume-move';
+import { findAttention } from '../attention.ts';
 import { memberProcedure, router } from '../procedures.ts';
 import { approverOfDrain, approverOfServer, approverOfUninstall, open } from '../protection.ts';
 import { deletesVolumesOfServer, drainsAppsOfServer, movesAppsOfServer } from '../scopes.ts';
 import { storeAgent } from '../store-agent.ts';
 
 export const serverRouter = router({
-  list: memberProcedure('server.read')
+  list: memberProcedure('server.read', { input: listServersInputSchema })
     .output(serverListSchema)
-    .query(async ({ ctx }) => listServers(ctx.core, await ctx.config.agentOffers.list())),
+    .query(async ({ ctx, input }) =>
+      listServers(ctx.core, input, await ctx.config.agentOffers.list(), await findAttention(ctx, input.attention)),
+    ),
 
   get: memberProcedure('server.read', { input: getServerInputSchema })
     .output(serverDetailSchema)
@@ -65,6 +72,14 @@ export const serverRouter = router({
   updateProxy: memberProcedure('server.write', { input: updateProxyInputSchema, protection: approverOfServer })
     .output(proxySettingsSchema)
     .mutation(({ ctx, input }) => updateProxy(ctx.core, input)),
+
+  updateAddresses: memberProcedure('server.write', {
+    input: updateAddressesInputSchema,
+    protection: approverOfServer,
+  })
+    .output(serverAddressesSchema)
+    .mutation(({ ctx, input }) => updateAddresses(ctx.core, input)),
+
   upgrade: memberProcedure('server.upgrade', { input: upgradeServerInputSchema, protection: approverOfServer })
     .output(getServerInputSchema)
     .mutation(async ({ ctx, input }) => {

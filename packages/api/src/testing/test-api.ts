@@ -14,8 +14,10 @@ import type { AgentOffer } from '@fairlead/core/server';
 import { rotateSetupToken } from '@fairlead/core/setup';
 import { silentLog, type TestWorld, testWorld } from '@fairlead/core/testing';
 import type { TestDatabase } from '@fairlead/db/testing/cluster';
+import { createGithub } from '@fairlead/github';
 import { createOutbound, type Outbound } from '@fairlead/outbound';
 import type { ApiParts } from '../context.ts';
+import { createGithubIdentity } from '../github-identity.ts';
 import { createCaller, createContext } from '../index.ts';
 import type { LiveSource, LiveSubscription } from '../live-source.ts';
 import { createOpenStreams } from '../open-streams.ts';
@@ -56,14 +58,17 @@ export interface FedLiveSource extends LiveSource {
   readonly inspected: InspectQuery[];
 }
 
+const advertisement = {
+  status: 200,
+  contentType: 'application/x-git-upload-pack-advertisement',
+  headers: {},
+  body: Buffer.from('001e# service=git-upload-pack\n00000000'),
+};
+
 /** Fake internet: one git repository without a branch, for calls that must work without a network. */
 export const emptyRepository: Outbound = {
-  get: () =>
-    Promise.resolve({
-      status: 200,
-      contentType: 'application/x-git-upload-pack-advertisement',
-      body: Buffer.from('001e# service=git-upload-pack\n00000000'),
-    }),
+  get: () => Promise.resolve(advertisement),
+  send: () => Promise.resolve(advertisement),
 };
 
 const agentProgram = Buffer.from('another agent');
@@ -74,6 +79,7 @@ export const testAgent: AgentOffer = {
   version: '9.9.9',
   digest: `sha256:${createHash('sha256').update(agentProgram).digest('hex')}`,
   sizeBytes: agentProgram.length,
+  signature: '',
 };
 
 const password = 'correct horse battery';
@@ -84,12 +90,22 @@ export async function startApi(db: TestDatabase): Promise<TestApi> {
   const dir = await mkdtemp(join(tmpdir(), 'fairlead-api-'));
   const errors: object[] = [];
   const live = createFedLiveSource();
+  // For the fake GitHub of a test.
+  const github = createGithub({ outbound: createOutbound({ allowed: ['127.0.0.1'] }), now: () => new Date() });
   const authOptions: AuthOptions = {
     identity: db.database,
     secret: 's'.repeat(48),
     baseUrl: origin,
     trustedOrigins: [origin],
     trustedProxies: [],
+    github: createGithubIdentity({
+      database: db.database,
+      github,
+      secretKeys: world.keys,
+      signInAppId: null,
+      clock: world.clock,
+      log: silentLog,
+    }),
     mail: null,
     onFailure: (error) => errors.push({ error }),
   };
@@ -101,17 +117,28 @@ export async function startApi(db: TestDatabase): Promise<TestApi> {
     logs: createFolderLogStore(dir),
     artifacts: createFolderArtifactStore(join(dir, 'artifacts')),
     outbound: createOutbound({ allowed: [] }),
+    github,
+    dns: { change: () => Promise.resolve(null), isShown: () => Promise.resolve(true) },
     mail: null,
     secretKeys: world.keys,
     // Disabled here, because the limit has tests of its own.
     rateLimit: createRateLimit({
-      limits: { known: 1e9, signed: 1e9, address: 1e9, addressless: 1e9, inspections: 1e9, testMails: 3 },
+      limits: {
+        known: 1e9,
+        signed: 1e9,
+        address: 1e9,
+        addressless: 1e9,
+        inspections: 1e9,
+        testMails: 3,
+        deliveries: 1e9,
+      },
       database: db.database,
       secret: authOptions.secret,
       cookies: createSignedCookies(authOptions),
     }),
     config: {
       publicUrl: origin,
+      origins: [origin, 'https://panel.example.test'],
       localHttpsPort: 4443,
       buildSlots: defaultBuildSlots,
       trustedProxies: ['10.0.0.0/8'],
@@ -119,6 +146,11 @@ export async function startApi(db: TestDatabase): Promise<TestApi> {
       acmeDirectoryUrl: 'https://authority.example.test/directory',
       publicHost: new URL(origin).hostname,
       agentOffers: { list: async () => [testAgent], read: () => Readable.from([agentProgram]) },
+      dashboard: {
+        reach: 'served',
+        settingsUrl: origin,
+        httpsPort: 4443,
+      },
       controlPlane: {
         addresses: {
           publicUrl: origin,
@@ -130,6 +162,13 @@ export async function startApi(db: TestDatabase): Promise<TestApi> {
         mail: null,
         version: '0.1.0',
         backups: { folder: join(dir, 'backups'), schedule: null, keep: 14 },
+        updates: {
+          current: '0.1.0',
+          feed: null,
+          readFeedFile: null,
+          publicKeys: [],
+          updaterFolder: null,
+        },
         freeBytesMin: 0,
         folders: [dir],
       },

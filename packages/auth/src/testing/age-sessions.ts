@@ -1,5 +1,5 @@
 // Lets an hour pass for the sessions of a running product, so that a test need not wait for it.
-import { createDatabase } from '@fairlead/db';
+import { createDatabase, type Database } from '@fairlead/db';
 import { identityClient } from '@fairlead/db/identity';
 
 const hourMs = 60 * 60_000;
@@ -13,4 +13,17 @@ export async function ageSessions(databaseUrl: string): Promise<void> {
   } finally {
     await database.close();
   }
+}
+
+/** Changes when the sessions of a person were opened and what they have proven. */
+export async function changeSessions(
+  database: Database,
+  userId: string,
+  data: {
+    readonly createdAt?: Date;
+    readonly confirmedAt?: Date | null;
+    readonly secondFactorAt?: Date | null;
+  },
+): Promise<void> {
+  await identityClient(database).session.updateMany({ where: { userId }, data });
 }

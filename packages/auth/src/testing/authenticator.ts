@@ -7,6 +7,8 @@ export interface AuthenticatorOptions {
   /** True if it verified the user. */
   readonly isVerified?: boolean;
   readonly origin?: string;
+  /** Host that the passkey belongs to. */
+  readonly host?: string;
 }
 
 export interface Authenticator {
@@ -14,7 +16,7 @@ export interface Authenticator {
   get(options: { challenge: string }, change?: AuthenticatorOptions): object;
 }
 
-const host = new URL(origin).hostname;
+const ownHost = new URL(origin).hostname;
 const [present, verified, attested] = [0x01, 0x04, 0x40];
 
 export function createAuthenticator(): Authenticator {
@@ -22,7 +24,7 @@ export function createAuthenticator(): Authenticator {
   const id = randomBytes(16);
   const named = { id: id.toString('base64url'), rawId: id.toString('base64url'), type: 'public-key' };
   let counter = 0;
-  const dataOf = (flags: number, more: Buffer = Buffer.alloc(0)) => {
+  const dataOf = (flags: number, host = ownHost, more: Buffer = Buffer.alloc(0)) => {
     counter += 1;
     const count = Buffer.alloc(4);
     count.writeUInt32BE(counter);
@@ -32,7 +34,11 @@ export function createAuthenticator(): Authenticator {
     create: ({ challenge }, change = {}) => {
       const flags = present | attested | (change.isVerified === false ? 0 : verified);
       const idLength = Buffer.from([0, id.length]);
-      const authData = dataOf(flags, Buffer.concat([Buffer.alloc(16), idLength, id, cosePublicKey(publicKey)]));
+      const authData = dataOf(
+        flags,
+        change.host,
+        Buffer.concat([Buffer.alloc(16), idLength, id, cosePublicKey(publicKey)]),
+      );
       const attestationObject = cborMap([
         [cborText('fmt'), cborText('none')],
         [cborText('attStmt'), cborMap([])],
@@ -49,7 +55,7 @@ export function createAuthenticator(): Authenticator {
       };
     },
     get: ({ challenge }, change = {}) => {
-      const authenticatorData = dataOf(present | (change.isVerified === false ? 0 : verified));
+      const authenticatorData = dataOf(present | (change.isVerified === false ? 0 : verified), change.host);
       const client = clientData('webauthn.get', challenge, change.origin ?? origin);
       const signed = Buffer.concat([authenticatorData, createHash('sha256').update(client).digest()]);
       return {

@@ -16,7 +16,8 @@ export interface TestAuth {
   /** Failures after the response. */
   readonly failures: unknown[];
   readonly inbox: Inbox;
-  browser(auth?: Auth): Browser;
+  /** `at`: origin of the pages that it opens. */
+  browser(auth?: Auth, at?: string): Browser;
   /** Creates an account; returns its address. */
   newAccount(name: string): Promise<{ email: string; userId: string }>;
   close(): Promise<void>;
@@ -48,6 +49,7 @@ export async function startTestAuth(change: Partial<AuthOptions> = {}): Promise<
     baseUrl: origin,
     trustedOrigins: [origin],
     trustedProxies: [],
+    github: null,
     mail: createMailer({ url: sink.url, from: 'Fairlead <fairlead@example.test>' }),
     onFailure: (error) => failures.push(error),
     ...change,
@@ -59,7 +61,7 @@ export async function startTestAuth(change: Partial<AuthOptions> = {}): Promise<
     options,
     failures,
     inbox: sink,
-    browser: (other = auth) => browserOf(other),
+    browser: (other = auth, at = origin) => browserOf(other, at),
     newAccount: async (name) => {
       const email = `${name.toLowerCase()}@example.test`;
       return { email, ...(await auth.createAccount({ name, email, password })) };
@@ -71,11 +73,12 @@ export async function startTestAuth(change: Partial<AuthOptions> = {}): Promise<
   };
 }
 
-function browserOf(auth: Auth): Browser {
+function browserOf(auth: Auth, at: string): Browser {
   const cookies = new Map<string, string>();
   const headers = () =>
     new Headers({
-      origin,
+      origin: at,
+      host: new URL(at).host,
       'user-agent': 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0',
       ...(cookies.size === 0 ? {} : { cookie: [...cookies].map(([name, value]) => `${name}=${value}`).join('; ') }),
     });
@@ -84,7 +87,7 @@ function browserOf(auth: Auth): Browser {
     if (body !== undefined) sent.set('content-type', 'application/json');
     for (const [name, value] of Object.entries(more)) sent.set(name, value);
     const request = { method, headers: sent, ...(body === undefined ? {} : { body: JSON.stringify(body) }) };
-    const response = await auth.handler(new Request(`${origin}/api/auth${path}`, request));
+    const response = await auth.handler(new Request(`${at}/api/auth${path}`, request));
     for (const line of response.headers.getSetCookie()) {
       const [pair = ''] = line.split(';');
       const at = pair.indexOf('=');

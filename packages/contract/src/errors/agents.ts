@@ -67,11 +67,11 @@ export const agentErrors = {
     'The build produced no index.html, server or fallback page. Set the output folder or the start command.',
   ),
   'build.toolchain_missing': failed(
-    'The runtime that the app asks for can not be had on this server. Choose a version that is published.',
+    'The runtime that the app asks for is not available on this server. Choose a version that is published.',
   ),
   'build.container_failed': failed('The image could not be built or pulled. The last lines of the log say why.'),
   'build.upload_unusable': failed('The uploaded folder could not be used. Upload it again.', { retryable: true }),
-  'build.secrets_unreadable': failed('The secrets of the build could not be opened on this server. Set them anew.'),
+  'build.secrets_unreadable': failed('The secrets of the build could not be decrypted on this server. Set them again.'),
   'build.out_of_memory': failed('The build needed more memory than it may. Give builds more, or make it need less.'),
   'build.too_large': failed('The build wrote more than it may. Let it write less, or give builds more room.'),
   'build.timeout': failed(
@@ -140,15 +140,21 @@ export const agentErrors = {
     retryable: true,
   }),
   'rollout.cancelled': failed('The rollout was cancelled.'),
-  'upgrade.fetch_failed': failed('The new agent could not be fetched. The former one runs on; try again.', {
+  'upgrade.fetch_failed': failed('The new agent could not be fetched. The previous one keeps running. Try again.', {
     retryable: true,
   }),
-  'upgrade.check_failed': failed('The new agent can not work on this server. The former one runs on.'),
+  'upgrade.check_failed': failed('The new agent cannot work on this server. The previous one keeps running.'),
+  'upgrade.signature_wrong': failed(
+    'No release key has signed the new agent, so the server refused it. The agent was not changed.',
+  ),
+  'upgrade.older': failed(
+    'The new agent is older than the one that runs, so the server refused it. To go back, run the install command on the server.',
+  ),
   'upgrade.crashed': failed(
     'The new agent crashed repeatedly before it connected. The previous agent runs again. See the log of the server.',
   ),
   'upgrade.silent': failed(
-    'The new agent did not reach the control plane in time, so the former one runs again. The log of the server says more.',
+    'The new agent did not reach the control plane in time, so the previous one runs again. The log of the server says more.',
     { retryable: true },
   ),
   'upgrade.replaced': failed('Another agent was installed on the server before the new one had proved itself.'),
@@ -173,11 +179,11 @@ export const agentErrors = {
     'The repository is larger than an inspection may fetch. Create the app: a build may fetch more.',
   ),
   'inspect.source_invalid': failed('The source cannot be inspected. Correct its address, then retry.'),
-  'log.busy': failed('This server searches its logs for others already. Try again in a moment.', { retryable: true }),
+  'log.busy': failed('This server is already searching its logs. Try again in a moment.', { retryable: true }),
   'log.unreadable': failed("The server could not read the app's logs. The detail beside it says why.", {
     retryable: true,
   }),
   'secret.unopenable': failed(
-    "The app's secrets could not be opened on this server. Deploy again; if that does not help, set the secrets anew.",
+    "The app's secrets could not be decrypted on this server. Deploy again. If that does not help, set the secrets again.",
   ),
 } as const satisfies Record<string, ErrorEntry>;

@@ -15,17 +15,15 @@ export const serverErrors = {
   'server.drained': conflict(
     'This server is drained: nothing is deployed to it. Choose another server, or end its drain.',
   ),
-  'server.not_drained': conflict(
-    'This server is not drained. Drain it first, so that nothing is deployed to it meanwhile.',
-  ),
+  'server.not_drained': conflict('This server is not drained. Drain it first, so that nothing new is deployed to it.'),
   'server.not_connected': conflict('The server is not connected. Start its agent, then try again.'),
   'server.upgrade_unsupported': conflict(
     'The agent of this server is too old to be upgraded from here. Run the install command of a new server on it once; its apps keep running.',
   ),
-  'server.upgrade_under_way': conflict('The agent of this server is being upgraded already. Wait for it to end.'),
-  'server.upgrade_current': conflict('This server runs the agent that this control plane offers already.'),
+  'server.upgrade_under_way': conflict('The agent of this server is already being upgraded. Wait until that ends.'),
+  'server.upgrade_current': conflict('This server already runs the agent that this control plane offers.'),
   'server.uninstall_unsupported': conflict(
-    'The agent of this server is too old to remove itself. Upgrade it, or delete the server here and remove the agent there.',
+    'The agent of this server is too old to remove itself. Upgrade it, or delete the server here and uninstall the agent on the machine.',
   ),
   'server.uninstall_under_way': conflict(
     'The agent of this server was already asked to remove itself. Wait for it, or delete the server without its agent.',
@@ -33,13 +31,13 @@ export const serverErrors = {
   'server.upgrade_none': conflict(
     'This control plane has no agent for this kind of machine. Build one there and set FAIRLEAD_AGENT_BINARY.',
   ),
-  'agent_rollout.not_found': missing('There is no such upgrade of all agents.'),
-  'agent_rollout.running': conflict('An upgrade of all agents runs already. Wait for its end, or cancel it.'),
+  'agent_rollout.not_found': missing('There is no such agent upgrade.'),
+  'agent_rollout.running': conflict('An upgrade of all agents is already running. Wait until it ends, or cancel it.'),
   'agent_rollout.nothing': conflict(
     'No connected server can be upgraded from here: each runs the offered agent, is offline, or has an agent that is too old.',
   ),
   'agent_rollout.not_stopped': conflict('This upgrade of all agents has not stopped, so it cannot be continued.'),
-  'agent_rollout.ended': conflict('This upgrade of all agents has ended already.'),
+  'agent_rollout.ended': conflict('This upgrade of all agents has already ended.'),
   'enrolment.not_found': missing('There is no such enrolment.'),
 
   'benchmark.not_found': missing('There is no such benchmark run.'),
@@ -60,6 +58,35 @@ export const serverErrors = {
     },
   ),
   'benchmark.failed': failed('The benchmark could not be finished. The detail beside it says why.', {
+    retryable: true,
+  }),
+
+  'volume_move.not_found': missing('There is no such move of an app.'),
+  'volume_move.under_way': conflict(
+    'The volumes of this app are being copied to another server. Wait until the move has ended, or cancel it.',
+  ),
+  'volume_move.finished': conflict('This move has already ended.'),
+  'volume_move.not_failed': conflict('Only a move that failed or was cancelled can be tried again.'),
+  'volume_move.unsupported': conflict(
+    'The agent of one of these servers cannot copy volumes yet. Upgrade it, then move the apps.',
+  ),
+  'volume_move.target_drained': conflict(
+    'The target server accepts no apps: it is drained, or it was removed. Move the apps to another server.',
+  ),
+  'volume_move.stuck': failed(
+    'The servers did not finish in time. Check that both are connected and have free disk space, then try again.',
+    { retryable: true },
+  ),
+  'volume_move.rollout_failed': failed(
+    'The app did not start on the other server, so it runs on the old one again. Its deployments say why.',
+  ),
+  'snapshot.not_found': missing('There is no such snapshot.'),
+  'snapshot.under_way': conflict('A snapshot of this volume is already being taken.'),
+  'snapshot.unsupported': conflict('The agent of this server cannot take snapshots yet. Upgrade it first.'),
+  'snapshot.stuck': failed('The server did not finish the snapshot in time. The next scheduled snapshot tries again.', {
+    retryable: true,
+  }),
+  'snapshot.not_uploaded': failed('The server reported a snapshot that the control plane does not have. Try again.', {
     retryable: true,
   }),
 

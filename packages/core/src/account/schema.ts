@@ -1,4 +1,5 @@
 // Schemas of a person's own account: the data of its page and the inputs of its forms.
+import { githubAppIdSchema } from '@fairlead/contract/ids';
 import { z } from 'zod';
 import { nameSchema } from '../kernel/text.ts';
 
@@ -31,6 +32,21 @@ export const accountSchema = z.object({
   canMail: z.boolean(),
   passkeys: z.array(passkeySchema),
 });
+
+export const githubAccountSchema = z.object({
+  githubAppId: githubAppIdSchema,
+  appName: z.string(),
+  /** Host of GitHub. */
+  host: z.string(),
+  /** Login at GitHub; null: not linked. */
+  login: z.string().nullable(),
+  linkedAt: z.date().nullable(),
+  lastUsedAt: z.date().nullable(),
+  /** True if the link signs the person in. */
+  signsIn: z.boolean(),
+});
+export const githubLinkRefSchema = z.object({ githubAppId: githubAppIdSchema });
+export const githubReturnSchema = z.object({ state: z.string().min(1).max(200), code: z.string().min(1).max(300) });
 
 export const accountSessionSchema = z.object({
   id: z.string(),

@@ -20,7 +20,13 @@ import {
 } from './index.ts';
 
 const digestOf = (text: string) => `sha256:${createHash('sha256').update(text).digest('hex')}`;
-const offer: AgentOffer = { target: 'linux-x64', version: '2.0.0', digest: digestOf('new'), sizeBytes: 3 };
+const offer: AgentOffer = {
+  target: 'linux-x64',
+  version: '2.0.0',
+  digest: digestOf('new'),
+  sizeBytes: 3,
+  signature: '',
+};
 const arm: AgentOffer = { ...offer, target: 'linux-arm64', digest: digestOf('arm') };
 const offers = [offer, arm];
 

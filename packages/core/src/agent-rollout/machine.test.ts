@@ -24,6 +24,7 @@ const upgrade = (state: UpgradeView['state'], changes: Partial<UpgradeView> = {}
   version: '2.0.0',
   digest: 'sha256:new',
   sizeBytes: 3,
+  signature: '',
   state,
   step: 'start',
   failureCode: null,

@@ -32,7 +32,7 @@ export interface Rollout {
 
 export type RolloutStep =
   | { readonly kind: 'wait' }
-  /** Requests the upgrades of the servers, which belong to that wave, and passes others over. */
+  /** Requests the upgrades of the servers, which belong to that wave, and skips others. */
   | {
       readonly kind: 'upgrade';
       readonly wave: number;
@@ -84,7 +84,7 @@ export function planWaves(servers: readonly RolloutServer[]): RolloutServer[][] 
   }
 }
 
-/** Progress of a server that the rollout doesn't pass over. */
+/** Progress of a server that the rollout doesn't skip. */
 export function progressOf(server: RolloutServer): ServerProgress {
   const { attempt, obstacle, upgrade } = server;
   if (server.wave === null) return 'waiting';

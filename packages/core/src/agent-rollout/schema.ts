@@ -6,7 +6,7 @@ import { upgradeStepSchema } from '../server/schema.ts';
 /** `skipped`: it ended without a server that runs the offered program. */
 export const agentRolloutStateSchema = z.enum(['running', 'stopped', 'succeeded', 'skipped', 'cancelled']);
 
-/** Reason why a rollout passes a server over. `current`: it runs the offered program already. */
+/** Reason why a rollout skips a server. `current`: it already runs the offered program. */
 export const leftOutReasonSchema = z.enum(['offline', 'unsupported', 'no_program', 'current']);
 export type LeftOutReason = z.infer<typeof leftOutReasonSchema>;
 
@@ -46,7 +46,7 @@ export const agentRolloutSchema = z.object({
   failedServer: z.string().nullable(),
   /** A whole sentence that says why it stopped. */
   reason: z.string().nullable(),
-  /** False if this control plane offers other programs by now. */
+  /** False if this control plane now offers other programs. */
   isOffered: z.boolean(),
   requestedBy: z.string().nullable(),
   createdAt: z.date(),

@@ -5,12 +5,10 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { autoscalingSchema } from '../config/index.ts';
 import { getOverview } from '../overview/index.ts';
 import { attachServer } from '../placement/index.ts';
-import { wholeReach } from '../role/index.ts';
-import { type TestWorld, testWorld } from '../testing/index.ts';
+import { type TestWorld, testWorld, wholeOverview } from '../testing/index.ts';
 import { listApps, updateConfig } from './index.ts';
 
 const links = { localHttpsPort: 443, controlHost: '', publicHost: '' };
-const reach = { apps: wholeReach, deployments: wholeReach, secrets: wholeReach, servers: true };
 let db: TestDatabase;
 let world: TestWorld;
 
@@ -53,9 +51,9 @@ test('each server needs its own copies; a sleeping one is enough if the minimum 
     });
   const status = async () => (await world.tenant((ctx) => listApps(ctx, { limit: 1 }, links))).items[0]?.status;
   const said = async () =>
-    (await world.tenant((ctx) => getOverview(ctx, {}, links, reach))).attention.filter(
-      ({ kind }) => kind === 'app_unhealthy',
-    );
+    (await world.tenant((ctx) => getOverview(ctx, {}, wholeOverview(links)))).attention.groups
+      .filter(({ kind }) => kind === 'app_unhealthy')
+      .flatMap(({ causes }) => causes.flatMap(({ items }) => items));
 
   await run(world.serverId, ['healthy', 'healthy', 'healthy']);
   await run(second, ['healthy', 'crashed']);

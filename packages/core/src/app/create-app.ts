@@ -6,6 +6,7 @@ import type { UpdateConfigInput } from '../config/index.ts';
 import { rotateKey, updateCredential } from '../credential/index.ts';
 import { createDeployment } from '../deployment/index.ts';
 import { createRoute, domainLabel, type HostPolicy, isReservedHost } from '../domain/index.ts';
+import { recordLink, requireRepository } from '../github/index.ts';
 import { AppError, type Ctx, isUniqueViolation, notifyChange, toSlug, withDeletedApps } from '../kernel/index.ts';
 import { bumpServersOf, createPlacement } from '../placement/index.ts';
 import { type Reach, wholeReach } from '../role/index.ts';
@@ -61,7 +62,8 @@ async function createPlacedApp(ctx: Ctx, input: CreateAppInput) {
   });
   if (environment === null) throw new AppError('environment.not_found', { environmentId: input.environmentId });
   const environmentId = parseId('env', environment.id);
-  const { branch, ...source } = columnsOf(input.source);
+  const repository = input.source.kind === 'github' ? await requireRepository(ctx, input.source) : null;
+  const { branch, ...source } = columnsOf(input.source, repository?.url ?? '');
   const appId = newId('app');
   const slug = await freeSlug(ctx, name);
   const row = { ...source, id: appId, organizationId, projectId: environment.projectId, name, slug };
@@ -71,6 +73,7 @@ async function createPlacedApp(ctx: Ctx, input: CreateAppInput) {
     if (isUniqueViolation(error)) throw new AppError('app.name_taken', { name }, { cause: error });
     throw error;
   }
+  if (repository !== null) await recordLink(ctx, appId, repository);
   await createPlacement(ctx, { appId, environmentId, branch, isPrimary: true, serverIds });
   const host = domain === undefined ? null : domainLabel(domain);
   await recordAudit(ctx, {
@@ -81,8 +84,13 @@ async function createPlacedApp(ctx: Ctx, input: CreateAppInput) {
   return { appId, environmentId, slug };
 }
 
-function columnsOf(source: AppSource): { repositoryUrl: string; rootFolder: string; branch: string } {
+function columnsOf(
+  source: AppSource,
+  linkedUrl: string,
+): { repositoryUrl: string; rootFolder: string; branch: string } {
   switch (source.kind) {
+    case 'github':
+      return { repositoryUrl: linkedUrl, rootFolder: source.rootFolder, branch: source.branch };
     case 'git':
       return { repositoryUrl: source.repositoryUrl, rootFolder: source.rootFolder, branch: source.branch };
     case 'upload':

@@ -119,7 +119,7 @@ test('an environment is deleted with all of its rows except volumes; not with ap
       data: { id: newId('vol'), organizationId, appId, environmentId: staging, name: 'data', label: 'Shop · Staging' },
     }),
   );
-  const volumes = [{ name: 'data', path: '/data' }];
+  const volumes = [{ name: 'data', path: '/data', snapshots: 'off' as const }];
   await world.tenant((ctx) => updateConfig(ctx, { appId, environmentId: staging, settings: { volumes } }));
   const listed = async () =>
     (await world.tenant((ctx) => listVolumes(ctx, {}))).items.map(({ inUse, isLeft }) => ({ inUse, isLeft }));

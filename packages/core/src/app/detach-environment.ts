@@ -6,7 +6,13 @@ import { endBenchmarks } from '../benchmark/index.ts';
 import { cancelWaiting } from '../deployment/index.ts';
 import { domainLabel } from '../domain/index.ts';
 import { AppError, type Ctx, notifyChange } from '../kernel/index.ts';
-import { lockApps, type PlacementRef, requireNothingUnderWay, requirePlacement } from '../placement/index.ts';
+import {
+  lockApps,
+  type PlacementRef,
+  requireNoPreview,
+  requireNothingUnderWay,
+  requirePlacement,
+} from '../placement/index.ts';
 import { bumpServer } from '../server/index.ts';
 import type { DetachEnvironmentInput } from './schema.ts';
 
@@ -19,6 +25,7 @@ export async function detachEnvironment(ctx: Ctx, input: DetachEnvironmentInput)
   const { appId, environmentId } = input;
   await lockApps(ctx, [appId]);
   const { id, isPrimary, servers, appName, environmentName } = await requirePlacement(ctx, input);
+  await requireNoPreview(ctx, { environmentId });
   if (isPrimary) throw new AppError('placement.primary', { appId });
   if (appName !== input.confirmName.trim()) throw new AppError('app.confirm_mismatch', { appId });
   await requireNothingUnderWay(ctx, { appId, environmentId });

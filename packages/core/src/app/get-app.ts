@@ -6,7 +6,7 @@ import { type AppLinks, domainUrl, hasPolicy } from '../domain/index.ts';
 import { AppError, type Ctx } from '../kernel/index.ts';
 import { type Reach, wholeReach } from '../role/index.ts';
 import { secretsProblemSchema } from '../secret/index.ts';
-import { isConnected } from '../server/index.ts';
+import { hostInfoSchema, isConnected } from '../server/index.ts';
 import { type AppDetail, type GetAppInput, instanceStateSchema } from './schema.ts';
 import { loadApps } from './store.ts';
 
@@ -67,7 +67,7 @@ export async function getApp(
     })),
     serverConnected: app.serverConnected,
     secretsProblem: secretsProblemSchema.nullable().parse(row.secretsProblem),
-    waiting: await explainApp(ctx, placement, links.buildSlots),
+    waiting: await explainApp(ctx, placement, links.buildSlots, reach),
     deploysPaused: row.deploysPausedAt !== null,
     image: settings.builder === 'image' ? settings.image : null,
     placements: await loadPlacements(ctx, summary, reach),
@@ -77,7 +77,7 @@ export async function getApp(
 /** Loads the environments that may be seen, the primary one first. */
 async function loadPlacements(
   ctx: Ctx,
-  { id: appId, projectId }: { readonly id: string; readonly projectId: string },
+  { id: appId, projectId, environmentId: shown }: Pick<AppDetail, 'id' | 'projectId' | 'environmentId'>,
   reach: Reach,
 ): Promise<AppDetail['placements']> {
   const now = ctx.clock.now();
@@ -86,6 +86,8 @@ async function loadPlacements(
       appId,
       organizationId: ctx.organizationId,
       servers: { some: {} },
+      // Previews are listed on a page of their own, but the shown one stays.
+      environment: { OR: [{ kind: 'standard' }, { id: shown }] },
       ...(reach.everywhere || reach.projectIds.includes(projectId)
         ? {}
         : { environmentId: { in: [...reach.environmentIds] } }),
@@ -106,6 +108,7 @@ async function loadPlacements(
       serverId: parseId('srv', serverId),
       serverName: server.name,
       connected: isConnected(server, now),
+      cpuCount: hostInfoSchema.parse(server.hostInfo).cpuCount,
       liveReleaseNumber: liveRelease?.number ?? null,
     })),
   }));

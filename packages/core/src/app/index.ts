@@ -3,6 +3,7 @@ export { type CreateAppOptions, createApp, settingsOf } from './create-app.ts';
 export { deleteApp } from './delete-app.ts';
 export { detachEnvironment } from './detach-environment.ts';
 export { getApp } from './get-app.ts';
+export { linkRepository } from './link-repository.ts';
 export { listApps } from './list-apps.ts';
 export { listDeletedApps } from './list-deleted-apps.ts';
 export { getAppMove, moveApp } from './move-app.ts';

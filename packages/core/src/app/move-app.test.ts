@@ -212,7 +212,7 @@ test('an attached secret group blocks a move; existing releases keep its values'
 
 test('a volume blocks a move, in the settings or on a server', async () => {
   const owner = { appId, environmentId: source.production };
-  const volumes = [{ name: 'data', path: '/data' }];
+  const volumes = [{ name: 'data', path: '/data', snapshots: 'off' as const }];
   await world.tenant((ctx) => updateConfig(ctx, { ...owner, settings: { volumes } }));
   await expect(move()).rejects.toMatchObject({ code: 'app.move_volumes', details: { volumes: ['data'] } });
   await world.tenant((ctx) => updateConfig(ctx, { ...owner, settings: { volumes: [] } }));

@@ -42,6 +42,8 @@ export async function moveApp(ctx: Ctx, input: MoveAppInput, by: Rights): Promis
   if (move.projectId === projectId) throw new AppError('app.in_project', { appId, projectId });
   const targets = await requireMapping(ctx, move, input);
   requireMovable(move, appId);
+  const previews = { appId, organizationId, environmentId: { not: null } };
+  if ((await tx.preview.count({ where: previews })) > 0) throw new AppError('app.move_previews', { appId });
   requireNoGain(by, move.projectId, input);
   await requireHostsProtectedAlike(ctx, input);
 

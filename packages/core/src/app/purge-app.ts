@@ -24,7 +24,7 @@ export function purgeDeletedApp(ctx: Ctx, input: DeleteAppInput): Promise<Purged
   });
 }
 
-/** Purges a deleted app whose delay has passed; null if it was restored meanwhile. */
+/** Purges a deleted app whose delay has passed; null if it was restored since. */
 export function purgeDueApp(ctx: Ctx, { appId }: AppRef): Promise<PurgedApp | null> {
   return withDeletedApps(ctx, async () => {
     await lockApps(ctx, [appId]);

@@ -10,12 +10,14 @@ import {
   serverIdSchema,
 } from '@fairlead/contract/ids';
 import { z } from 'zod';
+import { attentionFilterSchema } from '../attention/schema.ts';
 import { imageSchema, updateConfigInputSchema } from '../config/schema.ts';
 import { rotateKeyInputSchema, updateCredentialInputSchema } from '../credential/schema.ts';
 import { deploymentStateSchema, deploymentTriggerSchema, digestSchema, waitSchema } from '../deployment/schema.ts';
 import { attachDomainInputSchema, domainSchema } from '../domain/schema.ts';
 import { createEnvironmentInputSchema } from '../environment/schema.ts';
-import { pageInputSchema, pageSchema, searchSchema } from '../kernel/page.ts';
+import { repositoryRefSchema } from '../github/schema.ts';
+import { countedPageSchema, pageInputSchema, searchSchema } from '../kernel/page.ts';
 import { commandSchema, healthPathSchema } from '../kernel/process.ts';
 import { nameSchema, slugSchema } from '../kernel/text.ts';
 import { placementRefSchema } from '../placement/schema.ts';
@@ -147,6 +149,8 @@ export const appDetailSchema = appSummarySchema.extend({
           serverId: serverIdSchema,
           serverName: z.string(),
           connected: z.boolean(),
+          /** Cores of the machine; 0: not reported yet. */
+          cpuCount: z.number().int(),
           liveReleaseNumber: z.number().int().nullable(),
         }),
       ),
@@ -155,13 +159,28 @@ export const appDetailSchema = appSummarySchema.extend({
 });
 export type AppDetail = z.infer<typeof appDetailSchema>;
 
+export const appSortSchema = z.enum(['name', 'last_deployment', 'requests', 'errors', 'p99']);
+export type AppSort = z.infer<typeof appSortSchema>;
+
 export const listAppsInputSchema = pageInputSchema.extend({
+  /** Part of the name, the address of the repository or a host; or the app's id. */
   search: searchSchema.optional(),
   /** Default: all projects. */
   projectId: projectIdSchema.optional(),
+  /** Shows each app in this environment; default: in its primary one. */
+  environmentId: environmentIdSchema.optional(),
+  serverId: serverIdSchema.optional(),
+  branch: branchSchema.optional(),
+  state: appStatusSchema.optional(),
+  /** Default: by name. Figures are those of the last seconds, as in the list. */
+  sort: appSortSchema.optional(),
+  /** Default: names ascending, everything else descending. Apps without the value come last. */
+  order: z.enum(['asc', 'desc']).optional(),
+  /** Only those that need attention. */
+  attention: attentionFilterSchema.optional(),
 });
 export type ListAppsInput = z.infer<typeof listAppsInputSchema>;
-export const appPageSchema = pageSchema(appSummarySchema);
+export const appPageSchema = countedPageSchema(appSummarySchema);
 
 /** Default environment: the primary one. */
 export const getAppInputSchema = z.object({ slug: slugSchema, environmentId: environmentIdSchema.optional() });
@@ -182,6 +201,12 @@ export const appSourceSchema = z.discriminatedUnion('kind', [
     kind: z.literal('git'),
     repositoryUrl: repositoryUrlSchema,
     /** Empty: the repository's default branch. */
+    branch: branchSchema.default(''),
+    rootFolder: rootFolderSchema.default(''),
+  }),
+  /** A repository that an installation of the organization's GitHub App reaches. */
+  repositoryRefSchema.extend({
+    kind: z.literal('github'),
     branch: branchSchema.default(''),
     rootFolder: rootFolderSchema.default(''),
   }),

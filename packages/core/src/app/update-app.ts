@@ -3,6 +3,7 @@
 import { parseId } from '@fairlead/contract/ids';
 import { changedFields, recordAudit } from '../audit/index.ts';
 import { requireNothingInReview } from '../deployment/index.ts';
+import { removeLink } from '../github/index.ts';
 import { AppError, type Ctx, notifyChange, withDeletedApps } from '../kernel/index.ts';
 import type { AppIdentity, UpdateAppInput } from './schema.ts';
 
@@ -43,6 +44,8 @@ export async function updateApp(ctx: Ctx, input: UpdateAppInput): Promise<AppIde
       ...(changes.command === undefined ? {} : { command: changes.command }),
     },
   });
+  // The token of a GitHub App is for its own repository.
+  if (changes.repositoryUrl !== undefined && changes.repositoryUrl !== app.repositoryUrl) await removeLink(ctx, appId);
   if (branch !== undefined) {
     await tx.placement.updateMany({ where: { id: placement.id, organizationId }, data: { branch } });
   }

@@ -13,9 +13,9 @@ import {
 } from '../config/index.ts';
 import { requireNothingInReview } from '../deployment/index.ts';
 import { AppError, actorUserId, type Ctx, notifyChange } from '../kernel/index.ts';
-import { bumpServersOf, requirePlacement } from '../placement/index.ts';
+import { bumpServersOf, requireNoPreview, requirePlacement } from '../placement/index.ts';
 
-/** Changes what is given. The same settings make no new version. Throws approval.in_review. */
+/** Changes what is given. The same settings make no new version. Throws approval.in_review and preview.inherited. */
 export async function updateConfig(ctx: Ctx, input: UpdateConfigInput): Promise<ConfigRef> {
   const { tx, organizationId } = ctx;
   const { appId } = input;
@@ -23,10 +23,11 @@ export async function updateConfig(ctx: Ctx, input: UpdateConfigInput): Promise<
   await requireNothingInReview(ctx, { appId });
   const placement = await requirePlacement(ctx, input);
   const { environmentId } = placement;
+  await requireNoPreview(ctx, { environmentId });
   const newest = await findNewestConfig(ctx, placement);
   const given = Object.fromEntries(Object.entries(input.settings).filter(([, value]) => value !== undefined));
   const settings = settingsSchema.parse({ ...newest.settings, ...given });
-  await requireSensible(ctx, settings);
+  await requireSensible(ctx, settings, newest.settings);
   const changes = diffSettings(newest.settings, settings);
   if (changes.length === 0 && newest.id !== null) return { configId: newest.id, number: newest.number };
 
@@ -44,7 +45,7 @@ export async function updateConfig(ctx: Ctx, input: UpdateConfigInput): Promise<
       createdAt: ctx.clock.now(),
     },
   });
-  if (changes.some(({ name }) => name === 'autoscaling' || name.startsWith('traffic.'))) {
+  if (changes.some(({ name }) => isAtOnce(name))) {
     await bumpServersOf(ctx, placement);
   }
   const side = (of: 'before' | 'after') => Object.fromEntries(changes.map((each) => [each.name, each[of]]));
@@ -58,13 +59,19 @@ export async function updateConfig(ctx: Ctx, input: UpdateConfigInput): Promise<
   return { configId: id, number };
 }
 
-async function requireSensible(ctx: Ctx, settings: Settings): Promise<void> {
+/** Tells if a setting takes effect without a deployment. */
+function isAtOnce(name: string): boolean {
+  return name === 'autoscaling' || name === 'deploymentUrls' || name.startsWith('traffic.');
+}
+
+async function requireSensible(ctx: Ctx, settings: Settings, former: Settings): Promise<void> {
   const { builder, listen } = settings;
   if (builder === 'image' && settings.image === '') throw new AppError('config.image_missing');
   const isContainer = builder === 'image' || builder === 'dockerfile';
   if (isContainer && listen === 'socket') throw new AppError('config.socket_in_container');
   const { buildServerId } = settings;
-  if (buildServerId === null) return;
+  // A build server that was deleted since stays in the settings.
+  if (buildServerId === null || buildServerId === former?.buildServerId) return;
   // A drain that checks rights for the apps that build there waits for this lock.
   const [server] = await ctx.tx.$queryRaw<object[]>`
     SELECT 1 FROM server WHERE organization_id = ${ctx.organizationId} AND id = ${buildServerId} FOR KEY SHARE`;

@@ -1,5 +1,5 @@
 // Decides which server may read and write which artifact. A server reads the artifacts released on it, uploaded for
-// its builds, or offered as its agent. It writes only what its own builds named or made.
+// its builds, offered as its agent, or to be restored there. It writes only what its own builds or snapshots named or made.
 // Invariant: never answers for another organization.
 import { createHash } from 'node:crypto';
 import { newId, type OrganizationId, parseId, type ServerId } from '@fairlead/contract/ids';
@@ -10,6 +10,8 @@ export interface Transfer {
   readonly organizationId: OrganizationId;
   readonly mayRead: boolean;
   readonly mayWrite: boolean;
+  /** Kind of the artifact that it may write. */
+  readonly kind: 'build' | 'volume';
 }
 
 /** As it is stored: a stolen table opens nothing. */
@@ -22,11 +24,13 @@ export interface TransferQuery {
   readonly digest: string;
   /** Build that reports the artifact as its result; null for readers. */
   readonly deploymentId: string | null;
+  /** Snapshot that has the artifact as its result. */
+  readonly volumeTaskId: string | null;
 }
 
 /** Null when no open session has that token. */
 export async function findTransfer(ctx: SystemCtx, query: TransferQuery): Promise<Transfer | null> {
-  const { token, digest, deploymentId } = query;
+  const { token, digest, deploymentId, volumeTaskId } = query;
   const server = await ctx.tx.server.findFirst({
     where: { transferTokenHash: hashTransferToken(token), connectedGateway: { not: null } },
     select: { id: true, organizationId: true },
@@ -39,7 +43,9 @@ export async function findTransfer(ctx: SystemCtx, query: TransferQuery): Promis
     serverId,
     organizationId,
     mayRead: await mayRead(scoped, serverId, digest),
-    mayWrite: await mayWrite(scoped, { serverId, digest, deploymentId }),
+    ...(volumeTaskId === null
+      ? { kind: 'build', mayWrite: await mayWrite(scoped, { serverId, digest, deploymentId }) }
+      : { kind: 'volume', mayWrite: await mayWriteSnapshot(scoped, { serverId, digest, volumeTaskId }) }),
   };
 }
 
@@ -60,6 +66,12 @@ async function mayRead(ctx: OrganizationCtx, serverId: string, digest: string): 
       SELECT 1 FROM server
       WHERE server.organization_id = ${organizationId} AND server.id = ${serverId}
         AND server.upgrade->>'digest' = ${digest} AND server.upgrade->>'state' = 'running'
+    ) OR EXISTS (
+      SELECT 1 FROM volume_restore
+      JOIN volume_move ON volume_move.id = volume_restore.move_id AND volume_move.state = 'restoring'
+      JOIN volume_snapshot ON volume_snapshot.id = volume_restore.snapshot_id AND volume_snapshot.state = 'stored'
+      WHERE volume_restore.organization_id = ${organizationId} AND volume_restore.server_id = ${serverId}
+        AND volume_restore.state = 'running' AND volume_snapshot.digest = ${digest}
     ) AS readable`;
   return found?.readable ?? false;
 }
@@ -87,9 +99,25 @@ async function mayWrite(ctx: OrganizationCtx, { serverId, digest, deploymentId }
   return (await ctx.tx.release.count({ where: built })) > 0;
 }
 
+/** A snapshot that runs on this server names its artifact; one that is packed again names another. */
+async function mayWriteSnapshot(
+  { tx, organizationId }: OrganizationCtx,
+  {
+    serverId,
+    digest,
+    volumeTaskId,
+  }: { readonly serverId: string; readonly digest: string; readonly volumeTaskId: string },
+): Promise<boolean> {
+  const { count } = await tx.volumeSnapshot.updateMany({
+    where: { id: volumeTaskId, organizationId, serverId, state: 'running' },
+    data: { digest },
+  });
+  return count > 0;
+}
+
 export interface StoredArtifact {
   readonly digest: string;
-  readonly kind: 'build' | 'upload' | 'agent';
+  readonly kind: 'build' | 'upload' | 'agent' | 'volume';
   readonly sizeBytes: number;
 }
 

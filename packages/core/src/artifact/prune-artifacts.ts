@@ -1,4 +1,4 @@
-// Deletes artifacts that no kept release, running deployment or upgrade needs. A grace period comes first, in which
+// Deletes artifacts that no kept release, snapshot, running deployment or upgrade needs. A grace period comes first, in which
 // the artifact can be used again.
 import { parseId } from '@fairlead/contract/ids';
 import { forOrganization, type OrganizationCtx, type SystemCtx } from '../kernel/index.ts';
@@ -47,7 +47,12 @@ async function findNeeded(ctx: OrganizationCtx): Promise<Set<string>> {
   const rollouts = await tx.$queryRaw<{ digest: string }[]>`
     SELECT offer->>'digest' AS digest FROM agent_rollout, jsonb_array_elements(offers) AS offer
     WHERE organization_id = ${organizationId} AND state IN ('running', 'stopped')`;
+  const snapshots = await tx.volumeSnapshot.findMany({
+    where: { organizationId, state: { not: 'failed' }, digest: { not: null } },
+    select: { digest: true },
+  });
   return new Set([
+    ...snapshots.flatMap(({ digest }) => digest ?? []),
     ...rollouts.map(({ digest }) => digest),
     ...agents.map(({ digest }) => digest),
     ...kept.map(({ artifactDigest }) => artifactDigest),

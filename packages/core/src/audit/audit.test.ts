@@ -167,6 +167,63 @@ test('the log is found by actor, action, target and time, page by page', async (
   expect(await labels({ cursor: "1' OR true" })).toEqual([]);
 });
 
+test('a search finds names of actors, and a list counts what matches', async () => {
+  for (const label of ['one', 'two', 'three']) await write(label);
+  expect((await list({ search: 'owner OF', action: 'app' })).items).toHaveLength(3);
+  expect(await list({ search: 't', action: 'app', limit: 1 })).toMatchObject({ total: 2, items: [{}] });
+  const first = await list({ action: 'app', limit: 1 });
+  expect([first.total, (await list({ action: 'app', limit: 1, cursor: first.nextCursor })).total]).toEqual([3, null]);
+  expect((await list({ search: 'nothing' })).total).toBe(0);
+  const [found] = (await list({ search: 'two', action: 'app' })).items;
+  expect((await list({ search: found?.target.id ?? '', action: 'app' })).items).toContainEqual(found);
+});
+
+test('events name the things that they refer to by id, while those exist', async () => {
+  const { appId } = await world.createApp('Shop');
+  const [event] = (await list({ action: 'deployment.create' })).items;
+  const environmentId = String(event?.after?.environmentId);
+  expect(event?.names).toEqual({ [appId]: 'Shop', [environmentId]: 'Production' });
+  const rival = await testWorld(db.database, 'rival');
+  await rival.tenant((ctx) =>
+    recordAudit(ctx, { action: 'app.update', target: { kind: 'app', id: appId, label: 'Shop' }, after: { appId } }),
+  );
+  const [theirs] = (await rival.tenant((ctx) => listAudit(ctx, { limit: 1 }))).items;
+  expect(theirs?.names).toEqual({});
+});
+
+/** Enough rows that the planner distinguishes indexes. */
+async function writeMany(): Promise<void> {
+  await world.tenant(
+    ({ tx, organizationId }) =>
+      tx.$executeRaw`
+      INSERT INTO audit_event (id, organization_id, at, actor_kind, actor_id, actor_user_id, action, target_kind, target_id, target_label)
+      SELECT 'aud_many' || n, ${organizationId}, timestamptz '2020-01-01' + n * interval '1 hour', 'member', 'usr_' || n, 'usr_' || n,
+             'many.' || n, 'app', 'app_' || n, 'many'
+      FROM generate_series(1, 1000) AS n`,
+  );
+  await db.asOwner('ANALYZE audit_event');
+}
+
+test('each filter has an index under row-level security', async () => {
+  await writeMany();
+  const indexes = [
+    ["starts_with(action, 'app.')", 'audit_event_organization_id_action_idx'],
+    ["actor_id = 'usr_1'", 'audit_event_organization_id_actor_id_idx'],
+    ["actor_user_id = 'usr_1'", 'audit_event_organization_id_actor_user_id_idx'],
+    ["target_id = 'app_1'", 'audit_event_organization_id_target_id_idx'],
+    ["at >= '2020-01-05' AND at < '2020-01-06'", 'audit_event_organization_id_at_id_idx'],
+  ] as const;
+  for (const [condition, index] of indexes) {
+    const plan = await world.tenant(({ tx, organizationId }) =>
+      tx.$queryRawUnsafe<{ 'QUERY PLAN': string }[]>(
+        `EXPLAIN SELECT id, action FROM audit_event WHERE organization_id = $1 AND ${condition}`,
+        organizationId,
+      ),
+    );
+    expect(plan.map((line) => line['QUERY PLAN']).join('\n'), condition).toContain(index);
+  }
+});
+
 test('another organization neither sees the log nor moves its chain', async () => {
   await write('mine');
   const other = await testWorld(db.database, 'rival');

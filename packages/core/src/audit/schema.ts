@@ -1,7 +1,7 @@
 // Schemas of the audit log in the API, with its filters.
 import { auditIdSchema } from '@fairlead/contract/ids';
 import { z } from 'zod';
-import { pageInputSchema, pageSchema, searchSchema } from '../kernel/page.ts';
+import { countedPageSchema, dateRangeShape, pageInputSchema, searchSchema } from '../kernel/page.ts';
 
 export const actorKindSchema = z.enum(['member', 'token', 'agent', 'system']);
 export type ActorKind = z.infer<typeof actorKindSchema>;
@@ -41,17 +41,22 @@ export const auditFilterSchema = z.object({
   /** `app.delete`, or all of a feature: `app`. */
   action: wordSchema.optional(),
   targetId: wordSchema.optional(),
-  /** Part of the target's name at the time. */
+  /** Part of the target's name at the time or of the actor's name, or the target's id. */
   search: searchSchema.optional(),
-  from: z.coerce.date().optional(),
-  /** Exclusive. */
-  to: z.coerce.date().optional(),
+  /** `to` is exclusive. */
+  ...dateRangeShape,
 });
 export type AuditFilter = z.infer<typeof auditFilterSchema>;
 
 export const listAuditInputSchema = pageInputSchema.extend(auditFilterSchema.shape);
 export type ListAuditInput = z.infer<typeof listAuditInputSchema>;
-export const auditPageSchema = pageSchema(auditEventSchema);
+export const auditPageSchema = countedPageSchema(
+  auditEventSchema.extend({
+    /** Current names of the ids in `before` and `after`, by id; what was deleted is missing. */
+    names: z.record(z.string(), z.string()),
+  }),
+);
+export type NamedAuditEvent = z.infer<typeof auditPageSchema>['items'][number];
 
 export const auditHeadSchema = z.object({
   sequence: z.number().int().min(1),

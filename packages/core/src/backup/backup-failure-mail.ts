@@ -22,7 +22,7 @@ export function backupFailureMail({
   return {
     to,
     subject: 'The backup of your control plane failed',
-    paragraphs: [failure, 'You get no further mail until a scheduled backup succeeds again.'],
+    paragraphs: [failure, 'You get no other email about this until a scheduled backup succeeds again.'],
     ...(publicUrl === null ? {} : { action: { label: 'Open the control plane page', url } }),
   };
 }

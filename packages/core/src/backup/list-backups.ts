@@ -31,7 +31,7 @@ export async function listBackups(ctx: SystemCtx, { folder, schedule, keep }: Ba
   };
 }
 
-/** Returns at most one warning. Without a schedule there is none, because nobody expects a backup. */
+/** Returns at most one warning. Without a schedule there is none, because no backup is due. */
 export async function listBackupWarnings(
   ctx: SystemCtx,
   facts: Pick<BackupFacts, 'folder' | 'schedule' | 'keep'>,

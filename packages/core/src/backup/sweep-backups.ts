@@ -4,12 +4,12 @@ import type { SystemCtx } from '../kernel/index.ts';
 import { createBackup } from './create-backup.ts';
 import { lastSlot } from './slots.ts';
 
-/** A backup that ends its worker again and again must not do so for ever. */
+/** A backup that crashes its worker must not be repeated for ever. */
 const INTERRUPTIONS_MAX = 3;
 
 /**
- * Each time of the schedule gets one backup, and an interrupted one is made again. Of several missed times only the latest
- * is made up for.
+ * Each time of the schedule gets one backup, and an interrupted one is made again. After several missed times, only the
+ * latest gets its backup.
  */
 export async function sweepBackups(ctx: SystemCtx, schedule: Schedule | null): Promise<void> {
   const { tx, clock, log } = ctx;

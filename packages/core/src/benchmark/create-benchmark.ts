@@ -21,7 +21,7 @@ export async function createBenchmark(ctx: Ctx, input: CreateBenchmarkInput): Pr
   if (!isConnected(server, now)) throw new AppError('server.not_connected', { serverId: server.id });
 
   const domains = await tx.domain.findMany({
-    where: { appId, organizationId, environmentId },
+    where: { appId, organizationId, environmentId, NOT: { host: { startsWith: '*.' } } },
     select: { host: true, pathPrefix: true },
     orderBy: [{ createdAt: 'asc' }, { host: 'asc' }, { pathPrefix: 'asc' }],
   });

@@ -131,6 +131,19 @@ test('a public host is ordered by its server, and the issued chain replaces the 
   expect((await specOf())?.order).toBeUndefined();
 });
 
+test('every server can answer port checks of its organization, with what no request tells', async () => {
+  const [check, ...more] = (await stateOf()).certificates;
+  expect(more).toEqual([]);
+  const name = check?.hosts[0] ?? '';
+  expect(check).toMatchObject({ chainDer: [], tlsAlpnProofs: [{ host: name, value: check?.challengeThumbprint }] });
+  expect(name).toMatch(/^[0-9a-f]{32}\.fairlead-check\.invalid$/);
+  const other = await testWorld(db.database, 'other');
+  await world.system(({ tx }) => tx.server.updateMany({ data: { capabilities: ['certificate'] } }));
+  expect((await stateOf()).certificates).toEqual([]);
+  await equip(other.serverId);
+  expect((await stateOf(other.serverId)).certificates[0]?.hosts).not.toEqual([name]);
+});
+
 test('a chain for another host or key is not accepted, nor one of another server or attempt', async () => {
   await plan();
   const spec = await specOf();
@@ -167,6 +180,17 @@ test('a chain that no authority would issue is not accepted: it signs itself, or
   await plan();
   await succeed(await issue(await specOf(), host, '3000'), 2);
   expect(await found()).toMatchObject({ state: 'failed', failure: { code: 'certificate.invalid_chain' } });
+});
+
+test('a certificate that is not valid by the clock here is explained, and not ordered in a loop', async () => {
+  await plan();
+  world.clock.forward(100 * 86_400_000);
+  await equip(world.serverId);
+  await succeed(await issue(await specOf()));
+  const failed = await found();
+  expect(failed).toMatchObject({ state: 'failed', failure: { code: 'certificate.clock' } });
+  expect(failed?.failure?.message).toContain('the clock of the control plane says');
+  expect(failed?.nextAttemptAt).toEqual(new Date(world.clock.now().getTime() + 12 * 3_600_000));
 });
 
 test('what an agent reports about times is bounded', async () => {

@@ -10,9 +10,14 @@ export interface StoredKey {
 }
 
 /** Makes a key and stores it encrypted. */
-export async function createKey(ctx: OrganizationCtx, keys: SecretKeys): Promise<StoredKey> {
+export function createKey(ctx: OrganizationCtx, keys: SecretKeys): Promise<StoredKey> {
+  return storeKey(ctx, keys, generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey);
+}
+
+/** Stores a private key encrypted. */
+export async function storeKey(ctx: OrganizationCtx, keys: SecretKeys, privateKey: KeyObject): Promise<StoredKey> {
   const { organizationId } = ctx;
-  const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const publicKey = createPublicKey(privateKey);
   const id = newId('cky');
   const active = await keys.active(ctx);
   await ctx.tx.certificateKey.create({

@@ -5,8 +5,20 @@ import { type CertificateStatus, WorkState } from '@fairlead/contract/agent';
 import { isId } from '@fairlead/contract/ids';
 import { clipText, notifyChange, type OrganizationCtx } from '../kernel/index.ts';
 import { bumpServer } from '../server/index.ts';
+import { recordOutcome, timeOf } from './budget.ts';
+import { recordEvent } from './history.ts';
 import { readPublicKey } from './keys.ts';
-import { nextAttemptAt, renewalTime } from './rules.ts';
+import { recordProofs } from './proofs.ts';
+import { renewalInfoPauseMs } from './renewal-info.ts';
+import {
+  afterIssue,
+  failuresOf,
+  firstRenewalTime,
+  isClockWrong,
+  isOtherChallengeDue,
+  isWildcard,
+  nextAttemptAt,
+} from './rules.ts';
 import { bumpServersOfHost, deleteKey, noOrder } from './store.ts';
 
 const chainBytesMax = 64 * 1024;
@@ -14,11 +26,8 @@ const chainLengthMax = 10;
 const dayMs = 24 * 3_600_000;
 /** The limit of public authorities is 398 days. */
 const lifetimeMaxMs = 400 * dayMs;
-const clockSkewMs = 3_600_000;
 /** Maximum pause that an agent may report as its authority's wish. */
 const retryAfterMaxMs = 7 * dayMs;
-/** Minimum pause after a success: an agent may report that the authority wants a renewal at once. */
-const issuePauseMs = 3_600_000;
 const steps = ['account', 'order', 'validate', 'issue'];
 
 export interface RecordOrdersInput {
@@ -40,6 +49,8 @@ interface OrderRow {
   readonly host: string;
   readonly attempt: number;
   readonly step: string | null;
+  readonly challenge: string;
+  readonly proofs: unknown;
   readonly keyId: string | null;
   readonly orderKeyId: string;
   readonly publicKey: Uint8Array;
@@ -48,19 +59,22 @@ interface OrderRow {
 async function recordOrder(ctx: OrganizationCtx, serverId: string, status: CertificateStatus): Promise<void> {
   const { tx, organizationId } = ctx;
   const [row] = await tx.$queryRaw<OrderRow[]>`
-    SELECT certificate.id, host, attempt, step, key_id AS "keyId", order_key_id AS "orderKeyId", certificate_key.public_key AS "publicKey"
+    SELECT certificate.id, host, attempt, step, challenge, proofs, key_id AS "keyId", order_key_id AS "orderKeyId", certificate_key.public_key AS "publicKey"
     FROM certificate JOIN certificate_key ON certificate_key.id = certificate.order_key_id
     WHERE certificate.id = ${status.certificateId} AND certificate.organization_id = ${organizationId}
       AND order_server_id = ${serverId} AND attempt = ${status.attempt} FOR UPDATE OF certificate`;
   if (row === undefined) return;
   if (status.state === WorkState.RUNNING) {
+    if (status.proofs.length > 0) await recordProofs(ctx, row, status.proofs);
     if (!steps.includes(status.step) || status.step === row.step) return;
     await tx.certificate.update({ where: { id: row.id, organizationId }, data: { step: status.step } });
     await notifyChange(ctx, { kind: 'certificate', id: row.id });
     return;
   }
   const issued = status.state === WorkState.SUCCEEDED ? readChain(ctx, status, row) : null;
-  if (issued !== null) return recordIssued(ctx, row, issued);
+  if (issued !== null && !isClockWrong(issued.leaf.validFromDate, issued.leaf.validToDate, ctx.clock.now()))
+    return recordIssued(ctx, row, issued);
+  if (issued !== null) return recordFailure(ctx, row, clockFailure(ctx, issued.leaf));
   await recordFailure(ctx, row, {
     code: clipText(status.failure?.code ?? '', 100) || 'certificate.invalid_chain',
     message:
@@ -82,15 +96,22 @@ function readChain(ctx: OrganizationCtx, status: CertificateStatus, row: OrderRo
   try {
     const certificates = status.chainDer.map((der) => new X509Certificate(der));
     const [leaf] = certificates;
-    if (leaf === undefined || leaf.checkHost(row.host, { subject: 'never' }) === undefined) return null;
+    if (leaf === undefined || !isFor(leaf, row.host)) return null;
     if (!leaf.publicKey.equals(readPublicKey(row.publicKey))) return null;
-    if (!isChain(certificates, status.chainDer) || !isValidNow(leaf, ctx.clock.now())) return null;
-    const renewAt = renewalTime(leaf.validFromDate, leaf.validToDate, dateOf(status.renewUnixMs));
+    if (!isChain(certificates, status.chainDer) || !isShort(leaf)) return null;
+    const wanted = dateOf(status.renewUnixMs);
+    const renewAt = firstRenewalTime(leaf.validFromDate, leaf.validToDate, wanted, ctx.clock.now());
     return { chain: status.chainDer.map((der) => new Uint8Array(der)), leaf, renewAt };
   } catch (error) {
-    ctx.log.warn({ err: error, certificateId: row.id }, 'an agent reported a chain that can not be read');
+    ctx.log.warn({ err: error, certificateId: row.id }, 'an agent reported a chain that cannot be read');
     return null;
   }
+}
+
+function isFor(leaf: X509Certificate, host: string): boolean {
+  // A wildcard is a name of its own, which stands for no other wildcard.
+  if (isWildcard(host)) return leaf.subjectAltName?.toLowerCase().split(', ').includes(`dns:${host}`) === true;
+  return leaf.checkHost(host, { subject: 'never' }) !== undefined;
 }
 
 /** True for DER in which each certificate is issued by the next; an authority never sends a leaf that signs itself. */
@@ -107,9 +128,14 @@ function isChain(certificates: readonly X509Certificate[], chainDer: readonly Ui
 }
 
 /** An agent may lie about its chain; no public authority issues for longer. */
-function isValidNow({ validFromDate, validToDate }: X509Certificate, now: Date): boolean {
-  const lifetimeMs = validToDate.getTime() - validFromDate.getTime();
-  return validFromDate.getTime() <= now.getTime() + clockSkewMs && validToDate > now && lifetimeMs <= lifetimeMaxMs;
+function isShort({ validFromDate, validToDate }: X509Certificate): boolean {
+  return validToDate.getTime() - validFromDate.getTime() <= lifetimeMaxMs;
+}
+
+function clockFailure({ clock }: OrganizationCtx, { validFromDate, validToDate }: X509Certificate): OrderFailure {
+  const [from, to, now] = [validFromDate, validToDate, clock.now()].map(timeOf);
+  const message = `The authority issued a certificate from ${from} to ${to}, but the clock of the control plane says ${now}. Set the clock that is wrong, then order the certificate again.`;
+  return { code: 'certificate.clock', message, retryAfter: null };
 }
 
 async function recordIssued(ctx: OrganizationCtx, row: OrderRow, { chain, leaf, renewAt }: IssuedChain): Promise<void> {
@@ -122,21 +148,25 @@ async function recordIssued(ctx: OrganizationCtx, row: OrderRow, { chain, leaf, 
       notBefore: leaf.validFromDate,
       notAfter: leaf.validToDate,
       renewAt,
+      renewalInfoAt: new Date(ctx.clock.now().getTime() + renewalInfoPauseMs),
       ...noOrder,
       failureCode: null,
       failureMessage: null,
       failedAt: null,
       failures: 0,
-      nextAttemptAt: new Date(ctx.clock.now().getTime() + issuePauseMs),
+      nextAttemptAt: afterIssue(leaf.validFromDate, leaf.validToDate, ctx.clock.now()),
+      remindedDays: null,
     },
   });
+  await recordEvent(ctx, { certificateId: row.id }, { kind: row.keyId === null ? 'issued' : 'renewed' });
+  await recordOutcome(ctx, row.host, 'issued');
   await deleteKey(ctx, row.keyId);
   await bumpServersOfHost(ctx, row.host);
   await notifyChange(ctx, { kind: 'certificate', id: row.id });
 }
 
 /** Returns the organization and common name of the issuer, as far as it has them. */
-function issuerOf(leaf: X509Certificate): string {
+export function issuerOf(leaf: X509Certificate): string {
   const fields = new Map(
     leaf.issuer.split('\n').map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]),
   );
@@ -157,21 +187,33 @@ export async function recordFailure(
 ): Promise<void> {
   const { tx, organizationId } = ctx;
   const now = ctx.clock.now();
-  const { failures, orderKeyId } = await tx.certificate.findUniqueOrThrow({
+  const { failures, orderKeyId, challenge, account } = await tx.certificate.findUniqueOrThrow({
     where: { id, organizationId },
-    select: { failures: true, orderKeyId: true },
+    select: { failures: true, orderKeyId: true, challenge: true, account: { select: { downSince: true } } },
   });
+  const { code } = failure;
+  const isAtOnce =
+    isOtherChallengeDue(challenge, code, failures) || (code === 'certificate.account_revoked' && failures === 0);
+  const nextAt = isAtOnce ? now : nextAttemptAt(failuresOf(code, failures + 1), failure.retryAfter, now);
+  const isLimited = code === 'certificate.rate_limited';
+  const addition = isLimited
+    ? ` The next order is at ${timeOf(nextAt)}.`
+    : code === 'certificate.authority_unreachable' && account.downSince !== null
+      ? ` It has not answered since ${timeOf(account.downSince)}.`
+      : '';
   await tx.certificate.update({
     where: { id, organizationId },
     data: {
       ...noOrder,
-      failureCode: failure.code,
-      failureMessage: failure.message,
+      failureCode: code,
+      failureMessage: `${failure.message}${addition}`,
       failedAt: now,
       failures: failures + 1,
-      nextAttemptAt: nextAttemptAt(failures + 1, failure.retryAfter, now),
+      nextAttemptAt: nextAt,
     },
   });
+  await recordEvent(ctx, { certificateId: id }, { kind: 'failed', detail: `${failure.message}${addition}` });
+  await recordOutcome(ctx, host, code, isLimited ? failure.retryAfter : null);
   await deleteKey(ctx, orderKeyId);
   await bumpServersOfHost(ctx, host);
   await notifyChange(ctx, { kind: 'certificate', id });

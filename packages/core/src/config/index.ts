@@ -2,6 +2,13 @@
 export { diffSettings } from './diff-settings.ts';
 export { getConfig } from './get-config.ts';
 export { listConfigs } from './list-configs.ts';
-export { isSameNetwork, isWithinNetwork, listensOnSocket, opensNetwork, runCommandsIn, variablesIn } from './rules.ts';
+export {
+  isSameNetwork,
+  isWithinNetwork,
+  listensOnSocket,
+  opensNetwork,
+  runCommandsIn,
+  variablesIn,
+} from './rules.ts';
 export * from './schema.ts';
 export { findNewestConfig, loadSettings, type StoredConfig } from './store.ts';

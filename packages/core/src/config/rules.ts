@@ -1,6 +1,24 @@
-// Rules of settings: variables by scope, commands, and what opens a server's network. Pure.
+// Rules of settings: variables, commands, and what opens a server's network. Pure and safe for browsers.
 import { commandLine } from '../kernel/command.ts';
 import type { Settings, VariableScope } from './schema.ts';
+
+export const variablesMax = 200;
+const variableLengthMax = 16_384;
+const variableName = /^[A-Za-z_][A-Za-z0-9_]{0,127}$/;
+/** Names that Fairlead sets itself. */
+const reservedVariable = /^(?:PORT|FAIRLEAD_.*)$/;
+
+/** Returns a sentence about an invalid name of a plain variable; null for a valid one. */
+export function variableNameProblem(name: string): string | null {
+  if (!variableName.test(name)) return 'A variable has letters, digits and underscores, and begins with no digit.';
+  return reservedVariable.test(name) ? 'Fairlead sets this variable itself.' : null;
+}
+
+/** Returns a sentence about an invalid value of a plain variable; null for a valid one. */
+export function variableValueProblem(value: string): string | null {
+  if (value.length > variableLengthMax) return 'A value has at most 16,384 characters.';
+  return value.includes('\0') ? 'A value has no NUL.' : null;
+}
 
 /** Returns the variables of a build, or of what runs. */
 export function variablesIn(

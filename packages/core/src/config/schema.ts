@@ -8,8 +8,10 @@ import { commandSchema, healthPathSchema, namedCommandSchema, plainNameSchema } 
 import { placementInputSchema } from '../placement/schema.ts';
 import { rootFolderSchema } from '../source/schema.ts';
 import { appTrafficSchema } from '../traffic/schema.ts';
+import { variableNameProblem, variablesMax, variableValueProblem } from './rules.ts';
 import { normalizeServerPort, serverPortProblem, serverPortsMax } from './server-port.ts';
 
+export { variablesMax };
 export const instancesMax = 64;
 const second = 1_000;
 const minute = 60 * second;
@@ -65,6 +67,10 @@ export const workerSchema = z.object({
   staysAwake: z.boolean().default(false),
 });
 
+/** Schedule of the snapshots of a volume. */
+export const snapshotScheduleSchema = z.enum(['off', 'hourly', 'daily']);
+export type SnapshotSchedule = z.infer<typeof snapshotScheduleSchema>;
+
 export const volumeMountSchema = z.object({
   name: plainNameSchema,
   /** Mount path in a container; every app also finds it at $FAIRLEAD_VOLUMES/<name>. */
@@ -74,6 +80,8 @@ export const volumeMountSchema = z.object({
     .max(300)
     .regex(/^\/[\w.@+-]+(?:\/[\w.@+-]+)*$/, 'Enter an absolute folder such as /data.')
     .refine((path) => !path.split('/').includes('..'), 'Enter a folder without “..”.'),
+  /** Counts without a deployment: it follows the newest settings. */
+  snapshots: snapshotScheduleSchema.default('off'),
 });
 
 export const hookSchema = z.object({
@@ -114,18 +122,20 @@ export const rolloutSchema = z.discriminatedUnion('kind', [
 ]);
 export type RolloutSettings = z.infer<typeof rolloutSchema>;
 
-const variableName = /^[A-Za-z_][A-Za-z0-9_]{0,127}$/;
-/** Fairlead gives these itself. */
-const reservedVariable = /^(?:PORT|FAIRLEAD_.*)$/;
 /** Build commands and Dockerfiles, what runs, or both. */
 export const variableScopeSchema = z.enum(['both', 'build', 'run']);
 export type VariableScope = z.infer<typeof variableScopeSchema>;
 
-const valueSchema = z
-  .string()
-  .max(16_384, 'A value has at most 16,384 characters.')
-  .refine((value) => !value.includes('\0'), 'A value has no NUL.');
-const variableSchema = z.object({ value: valueSchema, scope: variableScopeSchema.default('both') });
+/** Text that one of the rules checks: each answers a sentence for an invalid text. */
+const checked = (problemOf: (text: string) => string | null) =>
+  z.string().superRefine((text, context) => {
+    const message = problemOf(text);
+    if (message !== null) context.addIssue({ code: 'custom', message });
+  });
+
+export const variableNameSchema = checked(variableNameProblem);
+export const variableValueSchema = checked(variableValueProblem);
+const variableSchema = z.object({ value: variableValueSchema, scope: variableScopeSchema.default('both') });
 export type Variable = z.infer<typeof variableSchema>;
 
 export const variablesSchema = z
@@ -146,16 +156,11 @@ export const variablesSchema = z
   // Not as the schema of a key: its sentence would be lost behind "Invalid key in record".
   .superRefine((all, context) => {
     for (const name of Object.keys(all)) {
-      const message = faultOfName(name);
+      const message = variableNameProblem(name);
       if (message !== null) context.addIssue({ code: 'custom', message, path: [name] });
     }
   })
-  .refine((all) => Object.keys(all).length <= 200, 'An app has at most 200 variables; use secrets or a file.');
-
-function faultOfName(name: string): string | null {
-  if (!variableName.test(name)) return 'A variable has letters, digits and underscores, and begins with no digit.';
-  return reservedVariable.test(name) ? 'Fairlead sets this variable itself.' : null;
-}
+  .refine((all) => Object.keys(all).length <= variablesMax, 'An app has at most 200 variables; use secrets or a file.');
 
 /** Address and port, normalized: `127.0.0.1:5432`, `[::1]:5432`. */
 const serverPortSchema = z
@@ -244,13 +249,15 @@ export const settingsSchema = z.object({
     .default(10 * second),
   /** Number of releases to keep for a rollback without a build, in addition to the live one. */
   releasesKept: z.number().int().min(1).max(100).default(5),
+  /** Keeps the newest releases reachable below the base domain of the primary server. Takes effect at once. */
+  deploymentUrls: z.boolean().default(true),
   buildTimeoutMs: z
     .number()
     .int()
     .min(minute)
     .max(2 * hour)
     .default(15 * minute),
-  /** Null: the first server of the app. */
+  /** Null: the primary server of the app. */
   buildServerId: serverIdSchema.nullable().default(null),
 });
 export type Settings = z.infer<typeof settingsSchema>;

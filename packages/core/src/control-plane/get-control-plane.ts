@@ -1,6 +1,7 @@
 // Returns the data of the control plane page: addresses, mail, versions, jobs and storage.
 import { countJobs, listFailedJobs } from '@fairlead/db';
 import { type BackupFacts, listBackups } from '../backup/index.ts';
+import { getUpdate, type UpdateFacts } from '../fairlead-update/index.ts';
 import { clipText, readDisks, reserveOf, type SystemCtx } from '../kernel/index.ts';
 import type { AgentOffer } from '../server/index.ts';
 import { listWarnings } from './list-warnings.ts';
@@ -14,6 +15,7 @@ export interface ControlPlaneFacts extends Pick<ControlPlaneState, 'mail'> {
   readonly addresses: Omit<ControlPlaneState['addresses'], 'clientAddress'>;
   readonly version: string;
   readonly backups: BackupFacts;
+  readonly updates: UpdateFacts;
   /** Bytes that stay free on each disk. */
   readonly freeBytesMin: number;
   /** Folders of data and of artifacts. */
@@ -44,6 +46,7 @@ export async function getControlPlane(
       offeredAgents: offers.map(({ target, version }) => ({ target, version })),
       agents: await countAgents(ctx),
     },
+    updates: await getUpdate(ctx, facts.updates),
     backups: await listBackups(ctx, facts.backups),
     jobs: {
       counts: await countJobs(tx),

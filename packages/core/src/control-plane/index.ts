@@ -1,9 +1,11 @@
+export { checkUpdate } from './check-update.ts';
 export { findOperatedOrganization } from './find-operated-organization.ts';
 export { type ControlPlaneFacts, getControlPlane } from './get-control-plane.ts';
-export { listShortDisks, listWarnings } from './list-warnings.ts';
-export type { OperatorCtx } from './operator.ts';
+export { listNotices, listShortDisks, listWarnings } from './list-warnings.ts';
+export { forOperator, type OperatorCtx } from './operator.ts';
 export { recordTestMail } from './record-test-mail.ts';
 export { retryJob } from './retry-job.ts';
 export * from './schema.ts';
 export { startBackup } from './start-backup.ts';
+export { startUpdate } from './start-update.ts';
 export { testMail } from './test-mail.ts';

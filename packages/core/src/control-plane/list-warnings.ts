@@ -1,14 +1,30 @@
 // Lists problems of the control plane.
 import { listBackupWarnings } from '../backup/index.ts';
+import { findAvailableUpdate } from '../fairlead-update/index.ts';
 import { readDisks, reserveOf, roomOf, type SystemCtx } from '../kernel/index.ts';
 import type { ControlPlaneFacts } from './get-control-plane.ts';
-import type { ControlPlaneWarning } from './schema.ts';
+import type { ControlPlaneNotice, ControlPlaneWarning } from './schema.ts';
 
 export async function listWarnings(
   ctx: SystemCtx,
   { folders, freeBytesMin, backups }: Pick<ControlPlaneFacts, 'folders' | 'freeBytesMin' | 'backups'>,
 ): Promise<ControlPlaneWarning[]> {
   return [...(await listShortDisks(folders, freeBytesMin)), ...(await listBackupWarnings(ctx, backups))];
+}
+
+/** Problems, then a newer version, for the overview of operators. */
+export async function listNotices(ctx: SystemCtx, facts: ControlPlaneFacts): Promise<ControlPlaneNotice[]> {
+  const available = await findAvailableUpdate(ctx, facts.updates);
+  const problems = await listWarnings(ctx, facts);
+  if (available === null) return problems;
+  return [
+    ...problems,
+    {
+      kind: 'update_available',
+      title: `Fairlead ${available.version} is available`,
+      detail: `Version ${facts.updates.current} runs. See what is new, and update.`,
+    },
+  ];
 }
 
 /** Measures on each call, because a full disk leaves no room for a record. */

@@ -3,6 +3,7 @@
 import { backupIdSchema } from '@fairlead/contract/ids';
 import { z } from 'zod';
 import { backupsSchema, backupWarningSchema } from '../backup/schema.ts';
+import { updateOverviewSchema } from '../fairlead-update/schema.ts';
 
 export const diskSchema = z.object({
   /** Folder on the disk. */
@@ -34,6 +35,11 @@ const diskWarningSchema = z.object({ kind: z.enum(['disk_short']), title: z.stri
 export const warningSchema = z.union([diskWarningSchema, backupWarningSchema]);
 export type ControlPlaneWarning = z.infer<typeof warningSchema>;
 
+/** A newer version, which is no problem. */
+const updateNoticeSchema = z.object({ kind: z.enum(['update_available']), title: z.string(), detail: z.string() });
+export const noticeSchema = z.union([warningSchema, updateNoticeSchema]);
+export type ControlPlaneNotice = z.infer<typeof noticeSchema>;
+
 export const controlPlaneSchema = z.object({
   warnings: z.array(warningSchema),
   addresses: z.object({
@@ -56,6 +62,7 @@ export const controlPlaneSchema = z.object({
     /** Agents of all servers that have connected, by version. */
     agents: z.array(z.object({ version: z.string(), servers: z.number().int() })),
   }),
+  updates: updateOverviewSchema,
   backups: backupsSchema,
   jobs: z.object({
     counts: z.array(jobCountSchema),

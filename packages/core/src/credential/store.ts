@@ -5,11 +5,13 @@ import type { SecretKeys } from '../secret/index.ts';
 import type { CredentialKind } from './schema.ts';
 
 export interface CredentialWish {
-  readonly kind: CredentialKind;
+  readonly kind: CredentialKind | 'github';
   readonly host?: string;
   readonly username?: string;
   readonly publicKey?: string;
   readonly knownHosts?: string;
+  /** Default: never. */
+  readonly expiresAt?: Date;
   /** The private half, or the password. */
   readonly secret: string;
 }
@@ -26,7 +28,7 @@ export async function writeCredential(
   await tx.sourceCredential.deleteMany({ where: { appId, kind: wish.kind, organizationId } });
   const id = newId('crd');
   const active = await keys.active(ctx);
-  const { kind, host = '', username = '', publicKey = '', knownHosts = '' } = wish;
+  const { kind, host = '', username = '', publicKey = '', knownHosts = '', expiresAt = null } = wish;
   await tx.sourceCredential.create({
     data: {
       id,
@@ -37,6 +39,7 @@ export async function writeCredential(
       username,
       publicKey,
       knownHosts,
+      expiresAt,
       dataKeyId: active.dataKeyId,
       envelope: active.seal(id, Buffer.from(wish.secret, 'utf8')),
       createdAt: ctx.clock.now(),

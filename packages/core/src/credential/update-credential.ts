@@ -40,7 +40,8 @@ export async function deleteCredential(ctx: Ctx, input: CredentialRef): Promise<
 export async function listCredentials(ctx: Ctx, { appId }: CredentialsOf): Promise<CredentialList> {
   await requireApp(ctx, appId);
   const rows = await ctx.tx.sourceCredential.findMany({
-    where: { appId, organizationId: ctx.organizationId },
+    // Fairlead alone creates and deletes tokens of installations.
+    where: { appId, organizationId: ctx.organizationId, kind: { not: 'github' } },
     select: { kind: true, host: true, username: true, publicKey: true, knownHosts: true, createdAt: true },
     orderBy: { kind: 'asc' },
   });

@@ -1,5 +1,6 @@
 // Advances a deployment, as a worker's job. The state machine makes the decisions.
 
+import type { ErrorCode } from '@fairlead/contract/errors';
 import { findNewestConfig } from '../config/index.ts';
 import type { Ctx } from '../kernel/index.ts';
 import { lockApps, type Placement, requirePlacement, withoutDrained } from '../placement/index.ts';
@@ -10,6 +11,7 @@ import { type BuildSlots, defaultBuildSlots, findTakenSlots, lockSlots } from '.
 import { checkNetwork } from './check-network.ts';
 import { createCheckedSnapshot } from './check-secrets.ts';
 import { checkBuild, checkRollout } from './check-servers.ts';
+import { awaitsChecks } from './check-wait.ts';
 import { findOrigin } from './find-origin.ts';
 import { isFinished, step } from './machine.ts';
 import { activeDeploymentStates } from './schema.ts';
@@ -19,6 +21,8 @@ export interface AdvanceInput {
   readonly deploymentId: string;
   /** Takes the lease. */
   readonly workerId: string;
+  /** Reason why its source cannot be read; null: none is known. */
+  readonly sourceRefusal?: ErrorCode | null;
 }
 
 /**
@@ -40,7 +44,9 @@ export async function advanceDeployment(ctx: Ctx, input: AdvanceInput, slots = d
     return;
   }
   const begin =
-    row.releaseId === null ? await prepareBuild(ctx, row, slots) : await prepareRollout(ctx, row, row.releaseId);
+    row.releaseId === null
+      ? await prepareBuild(ctx, row, slots, input.sourceRefusal ?? null)
+      : await prepareRollout(ctx, row, row.releaseId);
   const { event, ...facts } = begin;
   const result = step(machine, { kind: 'advance', ...event }, now);
   if (result.machine.state === 'queued') return;
@@ -52,8 +58,10 @@ const isDrained = {
   event: { blocked: false, refusal: { code: 'server.drained', message: null }, targets: [] },
 } as const;
 
-async function prepareBuild(ctx: Ctx, row: DeploymentRow, slots: BuildSlots) {
+async function prepareBuild(ctx: Ctx, row: DeploymentRow, slots: BuildSlots, sourceRefusal: ErrorCode | null) {
   if (await isHeldUp(ctx, row)) return waits;
+  if (sourceRefusal !== null)
+    return { event: { blocked: false, refusal: { code: sourceRefusal, message: null }, targets: [] } };
   const placement = await placementOf(ctx, row);
   if (placement === null) return isDrained;
   const { id: configId, settings } = await findNewestConfig(ctx, row);
@@ -80,7 +88,8 @@ async function prepareRollout(ctx: Ctx, row: DeploymentRow, releaseId: string) {
 
 async function isHeldUp(ctx: Ctx, { id, appId, environmentId }: DeploymentRow): Promise<boolean> {
   const underWay = await findUnfinished(ctx, { appId, environmentId }, activeDeploymentStates);
-  return underWay.some((each) => each.id !== id) || (await awaitsApproval(ctx, id));
+  if (underWay.some((each) => each.id !== id)) return true;
+  return (await awaitsApproval(ctx, id)) || (await awaitsChecks(ctx, id));
 }
 
 /** Drained servers keep their release. Null: all are drained. */
@@ -88,9 +97,9 @@ async function placementOf(ctx: Ctx, { appId, environmentId }: DeploymentRow): P
   return withoutDrained(await requirePlacement(ctx, { appId, environmentId }));
 }
 
-/** Null: the settings name none, or it is drained. */
+/** Null: the settings name none, or it is drained or deleted. */
 async function findBuildServer({ tx, organizationId }: Ctx, wanted: string | null): Promise<string | null> {
   if (wanted === null) return null;
-  const where = { id: wanted, organizationId, drainedAt: { not: null } };
-  return (await tx.server.count({ where })) > 0 ? null : wanted;
+  const where = { id: wanted, organizationId, drainedAt: null };
+  return (await tx.server.count({ where })) > 0 ? wanted : null;
 }

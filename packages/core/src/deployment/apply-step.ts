@@ -4,6 +4,7 @@ import { errorTable, isErrorCode } from '@fairlead/contract/errors';
 import { newId, parseId } from '@fairlead/contract/ids';
 import { advanceDeploymentJob } from '@fairlead/contract/jobs';
 import { enqueue } from '@fairlead/db';
+import { touchReport } from '../github/index.ts';
 import { clipText, notifyChange, type OrganizationCtx } from '../kernel/index.ts';
 import type { Origin } from '../release/index.ts';
 import { bumpServer } from '../server/index.ts';
@@ -18,6 +19,9 @@ import type { DeploymentRow, RollRow } from './store.ts';
  * again.
  */
 const leaseMs = 90_000;
+
+/** Maximum number of waiting builds whose readers hear of a free slot at once. */
+const notifiedMax = 50;
 
 export interface StepFacts {
   /** The worker that takes the lease with this step. */
@@ -78,6 +82,8 @@ export async function applyStep(
   if (actions.includes('bump_servers')) await bumpAll(ctx, row, machine, facts);
   if (actions.includes('start_next')) await enqueueNext(ctx, row);
   if (actions.includes('free_slot')) await enqueueWaitingBuilds(ctx, row);
+  if (actions.includes('free_slot') || (row.state === 'queued' && finished)) await notifyBuildQueue(ctx, row);
+  if (moved) await touchReport(ctx, row);
   await notifyChange(ctx, { kind: 'deployment', id: row.id, appId: row.appId });
   if (moved) ctx.log.info({ deploymentId: row.id, from: row.state, to: machine.state }, 'a deployment moved on');
 }
@@ -100,6 +106,7 @@ async function enqueueNext(ctx: OrganizationCtx, row: DeploymentRow): Promise<vo
       environmentId: row.environmentId,
       state: 'queued',
       OR: [{ approval: null }, { approval: { state: 'approved' } }],
+      NOT: { checkWait: { dueAt: { not: null } } },
     },
     select: { id: true },
     orderBy: [{ queuedAt: 'asc' }, { id: 'asc' }],
@@ -116,6 +123,22 @@ async function enqueueWaitingBuilds(ctx: OrganizationCtx, row: DeploymentRow): P
     take: 5,
   });
   for (const { id } of waiting) await enqueueAdvance(ctx, id);
+}
+
+/** The pages of builds that wait show their position. */
+async function notifyBuildQueue(ctx: OrganizationCtx, row: DeploymentRow): Promise<void> {
+  const waiting = await ctx.tx.deployment.findMany({
+    where: {
+      organizationId: ctx.organizationId,
+      state: { in: ['queued', 'building'] },
+      releaseId: null,
+      NOT: { id: row.id },
+    },
+    select: { id: true, appId: true },
+    orderBy: [{ queuedAt: 'asc' }, { id: 'asc' }],
+    take: notifiedMax,
+  });
+  for (const { id, appId } of waiting) await notifyChange(ctx, { kind: 'deployment', id, appId });
 }
 
 /** All that have a part in it, in one order, so that two transactions never wait for each other in a circle. */

@@ -1,13 +1,15 @@
 // Approval of a deployment to a protected environment by a second member.
 // Invariant: the requester, or the maker of the requesting token, never approves. A check of the table enforces the
-// same.
+// same. A member who retries the push of another person doesn't approve it either.
 
 import { newId } from '@fairlead/contract/ids';
-import { recordAudit } from '../audit/index.ts';
 import { AppError, type Ctx, notifyChange, type OrganizationCtx } from '../kernel/index.ts';
 import { lockApps } from '../placement/index.ts';
 import { applyStep, enqueueAdvance } from './apply-step.ts';
+import { auditDeployment } from './audit-deployment.ts';
+import { awaitsChecks } from './check-wait.ts';
 import { step } from './machine.ts';
+import { enqueueApprovalRequest } from './record-approval-request.ts';
 import type { DeploymentRef } from './schema.ts';
 import { findDeployment, loadMachine } from './store.ts';
 import { supersedeWaiting } from './supersede-waiting.ts';
@@ -20,7 +22,8 @@ export async function approveDeployment(ctx: Ctx, input: DeploymentRef): Promise
   const { deploymentId } = input;
   const { row } = await decide(ctx, input, 'approved');
   const { appId, environmentId } = row;
-  await supersedeWaiting(ctx, { appId, environmentId, newerId: row.id, keepsApproved: false });
+  if (!(await awaitsChecks(ctx, deploymentId)))
+    await supersedeWaiting(ctx, { appId, environmentId, newerId: row.id, keeps: 'none' });
   await enqueueAdvance(ctx, deploymentId);
   await notifyChange(ctx, { kind: 'deployment', id: row.id, appId: row.appId });
   return { deploymentId };
@@ -94,7 +97,10 @@ export async function requestApprovals(ctx: Ctx, input: { readonly environmentId
       createdAt: ctx.clock.now(),
     })),
   });
-  for (const { id, appId } of waiting) await notifyChange(ctx, { kind: 'deployment', id, appId });
+  for (const { id, appId } of waiting) {
+    await enqueueApprovalRequest(ctx, id);
+    await notifyChange(ctx, { kind: 'deployment', id, appId });
+  }
 }
 
 async function decide(ctx: Ctx, { deploymentId }: DeploymentRef, state: 'approved' | 'refused') {
@@ -105,20 +111,25 @@ async function decide(ctx: Ctx, { deploymentId }: DeploymentRef, state: 'approve
   if (actor.kind !== 'member') throw new AppError('permission.denied', { permission: 'deployment.approve' });
   await lockApps(ctx, [seen.appId]);
   const row = await findDeployment(ctx, deploymentId);
-  const approval = await ctx.tx.deploymentApproval.findFirst({ where: { deploymentId, organizationId } });
+  const approval = await ctx.tx.deploymentApproval.findFirst({
+    where: { deploymentId, organizationId },
+    include: { deployment: { select: { actorUserId: true } } },
+  });
   if (row?.state !== 'queued' || approval?.state !== 'pending') {
     throw new AppError('approval.not_pending', { deploymentId });
   }
-  if (approval.requestedByUserId === actor.userId) throw new AppError('approval.own', { deploymentId });
+  if ([approval.requestedByUserId, approval.deployment.actorUserId].includes(actor.userId))
+    throw new AppError('approval.own', { deploymentId });
   await ctx.tx.deploymentApproval.updateMany({
     where: { id: approval.id, organizationId },
     data: { state, decidedByUserId: actor.userId, decidedAt: ctx.clock.now() },
   });
-  await recordAudit(ctx, {
-    action: state === 'approved' ? 'deployment.approve' : 'deployment.refuse',
-    target: { kind: 'deployment', id: deploymentId, label: deploymentId },
+  await auditDeployment(ctx, state === 'approved' ? 'deployment.approve' : 'deployment.refuse', {
+    id: deploymentId,
+    appId: row.appId,
+    number: row.number,
     before: { approval: 'pending' },
-    after: { approval: state },
+    after: { approval: state, environmentId: row.environmentId },
   });
   return { row };
 }

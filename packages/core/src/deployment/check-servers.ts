@@ -7,7 +7,7 @@ import { missingBuildCapability, missingCapability, missingCapabilityMessage } f
 import type { OrganizationCtx } from '../kernel/index.ts';
 import type { Placement, PlacementServer } from '../placement/index.ts';
 import { releasePlanSchema } from '../release/index.ts';
-import { buildSourceOf, hostOf, kindOf, opens } from '../source/index.ts';
+import { buildSourceOf, credentialsFor, hostOf, kindOf } from '../source/index.ts';
 import { checkSecrets } from './check-secrets.ts';
 import type { Failure } from './machine.ts';
 import type { DeploymentRow } from './store.ts';
@@ -32,7 +32,7 @@ export async function checkBuild(ctx: OrganizationCtx, check: BuildCheck): Promi
   const { tx, organizationId } = ctx;
   const app = await tx.app.findFirstOrThrow({
     where: { id: row.appId, organizationId },
-    select: { repositoryUrl: true, credentials: { select: { kind: true, host: true } } },
+    select: { repositoryUrl: true, credentials: { select: { kind: true, host: true, expiresAt: true } } },
   });
   const [builder] = await loadServers(ctx, [buildServerId]);
   if (builder === undefined) return { code: 'server.not_found', message: null };
@@ -50,7 +50,8 @@ export async function checkBuild(ctx: OrganizationCtx, check: BuildCheck): Promi
   if (missing !== null) return lacks(builder, missing);
   const source = buildSourceOf({ settings, repositoryUrl: app.repositoryUrl, uploadDigest: row.uploadDigest });
   const stored = app.credentials.find(({ kind }) => kind === kindOf(source));
-  if (stored !== undefined && !opens(stored, source)) return otherHost(stored.host, hostOf(source));
+  const fits = credentialsFor(app.credentials, source, ctx.clock.now()).length > 0;
+  if (stored !== undefined && !fits) return otherHost(stored.host, hostOf(source));
   const unopened = await checkSecrets(ctx, [{ serverId: buildServerId }], buildSnapshotId);
   if (unopened !== null) return unopened;
   const elsewhere = placement.servers.some(({ serverId }) => serverId !== buildServerId);

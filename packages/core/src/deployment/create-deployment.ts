@@ -2,18 +2,24 @@
 
 import { findNewestConfig } from '../config/index.ts';
 import { AppError, type Ctx } from '../kernel/index.ts';
-import { requirePlacement } from '../placement/index.ts';
+import { requireNoPreview, requirePlacement } from '../placement/index.ts';
 import { triggerOf } from './requester.ts';
 import type { CreateDeploymentInput, DeploymentRef } from './schema.ts';
-import { startDeployment } from './start-deployment.ts';
+import { type DeploymentRights, startDeployment } from './start-deployment.ts';
 
 /** Deploys the newest commit of a ref; without one, of the branch the app follows. */
-export async function createDeployment(ctx: Ctx, input: CreateDeploymentInput): Promise<DeploymentRef> {
+export async function createDeployment(
+  ctx: Ctx,
+  input: CreateDeploymentInput,
+  rights: DeploymentRights = {},
+): Promise<DeploymentRef> {
   const { appId, uploadDigest, withoutCache } = input;
   const { environmentId, serverId, branch } = await requirePlacement(ctx, {
     appId,
     environmentId: input.environmentId,
   });
+  // Else a commit of a fork could be built without its approval.
+  await requireNoPreview(ctx, { environmentId });
   if (uploadDigest !== undefined) await requireUpload(ctx, uploadDigest);
   else await requireSource(ctx, { appId, environmentId });
   const deploymentId = await startDeployment(ctx, {
@@ -25,6 +31,7 @@ export async function createDeployment(ctx: Ctx, input: CreateDeploymentInput): 
     release: null,
     uploadDigest,
     withoutCache,
+    rights,
   });
   return { deploymentId };
 }

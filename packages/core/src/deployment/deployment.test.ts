@@ -107,7 +107,16 @@ test('a deployment is built, rolled out and made live; the server gets every new
   });
 });
 
+test('a message of an older agent does not print the PATH of its server', async () => {
+  await world.advance(first);
+  await world.report({ builds: [builtStatus(first)] });
+  const message = 'There is no program `x` in its folder or in PATH (/opt/node/bin:/usr/bin). Install it.';
+  await world.report({ rollouts: [rolloutStatus(first, WorkState.FAILED, { code: 'rollout.start_failed', message })] });
+  expect((await get(first)).failureMessage).toBe('There is no program `x` in its folder or in PATH. Install it.');
+});
+
 test('a failed build keeps its sentence and the live release', async () => {
+  expect((await get(first)).hadLiveRelease).toBe(false);
   await goLive(first);
   const serving = await liveReleaseId();
   const second = await deploy();
@@ -121,6 +130,7 @@ test('a failed build keeps its sentence and the live release', async () => {
     state: 'failed',
     failureCode: failure.code,
     failureMessage: failure.message,
+    hadLiveRelease: true,
   });
   expect(await liveReleaseId()).toBe(serving);
 });
@@ -259,6 +269,8 @@ test('a newer deployment supersedes queued ones, and waits itself for the runnin
   );
   expect(rest.items.map(({ number }) => number)).toEqual([1]);
   expect(rest.nextCursor).toBeNull();
+  const numbered2 = await world.tenant((ctx) => listDeployments(ctx, { appId: asApp(appId), number: 2, limit: 5 }));
+  expect(numbered2.items.map(({ id }) => id)).toEqual([second]);
 });
 
 test('if its worker died, another one takes the lease and notifies the server again', async () => {

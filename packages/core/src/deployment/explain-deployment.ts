@@ -3,20 +3,24 @@
 import { findNewestConfig, loadSettings } from '../config/index.ts';
 import { missingCapability } from '../desired-state/index.ts';
 import type { OrganizationCtx } from '../kernel/index.ts';
+import { type Reach, wholeReach } from '../role/index.ts';
 import { isConnected } from '../server/index.ts';
 import { awaitsApproval } from './approval.ts';
-import { defaultBuildSlots, findTakenSlots } from './build-slots.ts';
+import { findBuildQueue } from './build-queue.ts';
+import { defaultBuildSlots } from './build-slots.ts';
+import { listPendingChecks } from './check-wait.ts';
 import { explain } from './explain.ts';
 import { isFinished } from './machine.ts';
 import type { Wait } from './schema.ts';
 import { activeDeploymentStates } from './schema.ts';
 import { type DeploymentRow, findDeployment, findUnfinished } from './store.ts';
 
-/** Null when it is over. */
+/** Null when it is over. `reach`: the deployments that the sentence may name. */
 export async function explainDeployment(
   ctx: OrganizationCtx,
   row: DeploymentRow,
   slots = defaultBuildSlots,
+  reach: Reach = wholeReach,
 ): Promise<Wait | null> {
   if (isFinished(row.state)) return null;
   const { tx, organizationId } = ctx;
@@ -53,11 +57,9 @@ export async function explainDeployment(
   return explain({
     state: row.state,
     approvalPending: queued && (await awaitsApproval(ctx, row.id)),
+    pendingChecks: queued ? await listPendingChecks(ctx, row.id) : [],
     behindNumber: ahead?.number ?? null,
-    slot:
-      queued && needsBuild && builderId !== null
-        ? await findTakenSlots(ctx, { serverId: builderId, except: row.id }, slots)
-        : null,
+    queue: builderId === null ? null : await findBuildQueue(ctx, { row, serverId: builderId, slots, reach }),
     offline: needed.flatMap((id) => {
       const server = id === null ? undefined : servers.get(id);
       return server === undefined || isConnected(server, now) ? [] : [server.name];
@@ -81,20 +83,48 @@ export async function explainDeployment(
   });
 }
 
-/** Explains the newest deployment of an app in an environment; null if it has ended, or there is none. */
+/**
+ * Explains why an app is not there: its volumes are copied to another server, or its newest deployment is not live yet. Null if
+ * that has ended, or there is none.
+ */
 export async function explainApp(
   ctx: OrganizationCtx,
   placement: { readonly appId: string; readonly environmentId: string },
   slots = defaultBuildSlots,
+  reach: Reach = wholeReach,
 ): Promise<Wait | null> {
   const { appId, environmentId } = placement;
+  const moving = await explainMove(ctx, placement);
+  if (moving !== null) return moving;
   const newest = await ctx.tx.deployment.findFirst({
     where: { appId, environmentId, organizationId: ctx.organizationId },
     select: { id: true },
     orderBy: { number: 'desc' },
   });
   const row = newest === null ? null : await findDeployment(ctx, newest.id);
-  return row === null ? null : explainDeployment(ctx, row, slots);
+  return row === null ? null : explainDeployment(ctx, row, slots, reach);
+}
+
+async function explainMove(
+  { tx, organizationId }: OrganizationCtx,
+  { appId, environmentId }: { readonly appId: string; readonly environmentId: string },
+): Promise<Wait | null> {
+  const move = await tx.volumeMove.findFirst({
+    where: { organizationId, appId, environmentId, state: { in: ['copying', 'restoring'] } },
+    select: { sourceServerId: true, targetServerId: true },
+  });
+  if (move === null) return null;
+  const ids = [move.sourceServerId, move.targetServerId];
+  const servers = await tx.server.findMany({
+    where: { organizationId, id: { in: ids } },
+    select: { id: true, name: true },
+  });
+  const [source, target] = ids.map((id) => servers.find((server) => server.id === id)?.name ?? 'a removed server');
+  return {
+    reason: 'moving',
+    queue: null,
+    sentence: `It is down while its volumes are copied from ${source} to ${target}. The page of ${source} shows the progress.`,
+  };
 }
 
 async function countHealthy(ctx: OrganizationCtx, releaseId: string, serverIds: readonly string[]): Promise<number> {

@@ -2,15 +2,17 @@
 // Invariant: every state that waits has a sentence.
 import type { Capability } from '@fairlead/contract/capabilities';
 import { missingCapabilityMessage } from '../desired-state/index.ts';
-import type { DeploymentState, Wait } from './schema.ts';
+import type { BuildAhead, DeploymentState, Wait } from './schema.ts';
 
 export interface WaitFacts {
   readonly state: DeploymentState;
   readonly approvalPending: boolean;
+  /** Checks at GitHub that have not passed yet. */
+  readonly pendingChecks: readonly string[];
   /** Number of the running deployment of the same app and environment. */
   readonly behindNumber: number | null;
-  /** Running builds that use all build slots, and the owner of those slots. */
-  readonly slot: { readonly builds: number; readonly of: 'server' | 'organization' } | null;
+  /** Builds that get a build slot first; null if it waits for none. */
+  readonly queue: BuildQueue | null;
   /** Servers that it needs now and that are not connected. */
   readonly offline: readonly string[];
   /** Capabilities that an agent lacks, with its server. */
@@ -24,8 +26,25 @@ export interface WaitFacts {
   readonly goingBack: readonly string[];
 }
 
+export interface BuildQueue {
+  /** Also those that the reader may not see. */
+  readonly aheadCount: number;
+  /** Those that the reader may see, the next one first. */
+  readonly ahead: readonly BuildAhead[];
+}
+
+/** Maximum number of builds that a sentence names. */
+const namedMax = 3;
+
 /** Null when it is over. */
 export function explain(facts: WaitFacts): Wait | null {
+  const wait = explainState(facts);
+  return wait === null ? null : { queue: null, ...wait };
+}
+
+type Reason = Pick<Wait, 'reason' | 'sentence'> & Partial<Pick<Wait, 'queue'>>;
+
+function explainState(facts: WaitFacts): Reason | null {
   switch (facts.state) {
     case 'queued':
       return explainQueued(facts);
@@ -45,28 +64,28 @@ export function explain(facts: WaitFacts): Wait | null {
   }
 }
 
-function explainQueued(facts: WaitFacts): Wait {
+function explainQueued(facts: WaitFacts): Reason {
   if (facts.approvalPending) {
     return { reason: 'approval', sentence: 'It waits until another member approves it.' };
+  }
+  const { pendingChecks } = facts;
+  if (pendingChecks.length > 0) {
+    const noun = pendingChecks.length === 1 ? 'check' : 'checks';
+    return { reason: 'checks', sentence: `It waits for the ${noun} ${pendingChecks.join(', ')} at GitHub.` };
   }
   if (facts.behindNumber !== null) {
     return { reason: 'behind', sentence: `It waits for deployment #${facts.behindNumber}, which is running.` };
   }
-  if (facts.slot !== null) {
-    const { builds, of } = facts.slot;
-    const where = of === 'server' ? 'on its server' : 'in this organization';
-    return {
-      reason: 'build_slot',
-      sentence: `All build slots are in use: ${count(builds, 'build is', 'builds are')} running ${where}.`,
-    };
-  }
-  return offline(facts) ?? lacks(facts) ?? { reason: 'behind', sentence: 'It is about to begin.' };
+  return (
+    waitsForSlot(facts) ?? offline(facts) ?? lacks(facts) ?? { reason: 'behind', sentence: 'It is about to begin.' }
+  );
 }
 
-function explainBuilding(facts: WaitFacts): Wait {
+function explainBuilding(facts: WaitFacts): Reason {
   const where = facts.buildServerName === null ? '' : ` on ${facts.buildServerName}`;
   return (
-    offline(facts) ?? {
+    offline(facts) ??
+    waitsForSlot(facts) ?? {
       reason: 'building',
       sentence:
         facts.step === null ? `The build${where} is about to begin.` : `It is being built${where}: ${facts.step}.`,
@@ -74,7 +93,7 @@ function explainBuilding(facts: WaitFacts): Wait {
   );
 }
 
-function explainRollout(facts: WaitFacts): Wait {
+function explainRollout(facts: WaitFacts): Reason {
   if (facts.goingBack.length > 0) {
     return {
       reason: 'going_back',
@@ -102,7 +121,7 @@ function explainRollout(facts: WaitFacts): Wait {
   };
 }
 
-function offline({ offline: names }: WaitFacts): Wait | null {
+function offline({ offline: names }: WaitFacts): Reason | null {
   if (names.length === 0) return null;
   const [verb, it] = names.length === 1 ? ['is', 'its agent'] : ['are', 'their agents'];
   return {
@@ -111,7 +130,7 @@ function offline({ offline: names }: WaitFacts): Wait | null {
   };
 }
 
-function lacks({ lacking }: WaitFacts): Wait | null {
+function lacks({ lacking }: WaitFacts): Reason | null {
   const [first] = lacking;
   if (first === undefined) return null;
   return {
@@ -120,8 +139,18 @@ function lacks({ lacking }: WaitFacts): Wait | null {
   };
 }
 
-function count(number: number, one: string, many: string): string {
-  return `${number} ${number === 1 ? one : many}`;
+function waitsForSlot({ queue }: WaitFacts): Reason | null {
+  if (queue === null) return null;
+  const { aheadCount, ahead } = queue;
+  const builds = aheadCount === 1 ? '1 build' : `${aheadCount} builds`;
+  const named = ahead.slice(0, namedMax).map(({ appName, number }) => `${appName} #${number}`);
+  const rest = aheadCount - named.length;
+  const names = named.length === 0 || rest === 0 ? named : [...named, `${rest} more`];
+  return {
+    reason: 'build_slot',
+    sentence: names.length === 0 ? `${builds} ahead.` : `${builds} ahead: ${list(names)}.`,
+    queue: { aheadCount, ahead: [...ahead] },
+  };
 }
 
 function list(names: readonly string[]): string {

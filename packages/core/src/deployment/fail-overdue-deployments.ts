@@ -73,6 +73,9 @@ async function resumeLost(ctx: SystemCtx, now: Date): Promise<number> {
              SELECT 1 FROM deployment_approval AS approval
              WHERE approval.deployment_id = deployment.id AND approval.state <> 'approved')
            AND NOT EXISTS (
+             SELECT 1 FROM deployment_check_wait AS wait
+             WHERE wait.deployment_id = deployment.id AND wait.due_at IS NOT NULL)
+           AND NOT EXISTS (
              SELECT 1 FROM deployment AS other
              WHERE other.app_id = deployment.app_id AND other.environment_id = deployment.environment_id
                AND other.state IN ('building', 'releasing', 'rolling_out')))

@@ -17,7 +17,7 @@ export async function findOrigin(
   const domains = await tx.domain.findMany({
     where: { appId, environmentId, organizationId },
     select: { host: true, pathPrefix: true, policy: true },
-    orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
+    orderBy: [{ automatic: 'asc' }, { createdAt: 'asc' }, { id: 'asc' }],
   });
   // A wildcard is no address, and a redirect leads elsewhere.
   const first = domains.find(

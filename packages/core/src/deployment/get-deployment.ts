@@ -2,7 +2,7 @@
 import { parseId } from '@fairlead/contract/ids';
 import { AppError, actorUserId, type Ctx } from '../kernel/index.ts';
 import { releasePlanSchema } from '../release/index.ts';
-import { wholeReach } from '../role/index.ts';
+import { type Reach, wholeReach } from '../role/index.ts';
 import { listMissingNames } from '../secret/index.ts';
 import { defaultBuildSlots } from './build-slots.ts';
 import { explainDeployment } from './explain-deployment.ts';
@@ -18,10 +18,12 @@ import {
 } from './schema.ts';
 import { findDeployment } from './store.ts';
 
+/** `reach`: the other deployments that it may name. */
 export async function getDeployment(
   ctx: Ctx,
   input: DeploymentRef,
   slots = defaultBuildSlots,
+  reach: Reach = wholeReach,
 ): Promise<DeploymentDetail> {
   const { deploymentId } = input;
   const [summary] = await loadDeployments(ctx, { reach: wholeReach, id: deploymentId, limit: 1 });
@@ -33,7 +35,7 @@ export async function getDeployment(
       cancelRequestedAt: true,
       withoutCache: true,
       startedAt: true,
-      app: { select: { repositoryUrl: true, projectId: true } },
+      app: { select: { repositoryUrl: true } },
       config: { select: { number: true } },
       release: { select: { plan: true, configId: true, secretSnapshotId: true } },
     },
@@ -59,7 +61,6 @@ export async function getDeployment(
   return {
     ...summary,
     repositoryUrl: row.app.repositoryUrl,
-    projectId: parseId('prj', row.app.projectId),
     serverId: primary === null ? null : parseId('srv', primary.server.id),
     serverName: primary?.server.name ?? null,
     steps: steps.map((each) => ({
@@ -74,7 +75,7 @@ export async function getDeployment(
     canCancel: !finished,
     canRedeploy: finished,
     canRetry: summary.state === 'failed' || summary.state === 'cancelled',
-    waiting: machine === null ? null : await explainDeployment(ctx, machine, slots),
+    waiting: machine === null ? null : await explainDeployment(ctx, machine, slots, reach),
     servers: await loadServers(ctx, deploymentId),
     configNumber: row.startedAt === null ? null : (row.config?.number ?? 0),
     withoutCache: row.withoutCache,
@@ -116,7 +117,13 @@ async function loadServers(ctx: Ctx, deploymentId: string): Promise<DeploymentDe
 async function findApproval(ctx: Ctx, deploymentId: string): Promise<DeploymentDetail['approval']> {
   const row = await ctx.tx.deploymentApproval.findFirst({
     where: { deploymentId, organizationId: ctx.organizationId },
-    select: { state: true, requestedByUserId: true, decidedByUserId: true, decidedAt: true },
+    select: {
+      state: true,
+      requestedByUserId: true,
+      decidedByUserId: true,
+      decidedAt: true,
+      deployment: { select: { actorUserId: true } },
+    },
   });
   if (row === null) return null;
   const decidedBy =
@@ -128,6 +135,6 @@ async function findApproval(ctx: Ctx, deploymentId: string): Promise<DeploymentD
     state: approvalStateSchema.parse(row.state),
     decidedByName: decidedBy?.name ?? null,
     decidedAt: row.decidedAt,
-    isOwn: reader !== null && row.requestedByUserId === reader,
+    isOwn: reader !== null && [row.requestedByUserId, row.deployment.actorUserId].includes(reader),
   };
 }

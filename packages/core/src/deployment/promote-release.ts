@@ -3,7 +3,7 @@
 import { newId } from '@fairlead/contract/ids';
 import { findNewestConfig } from '../config/index.ts';
 import { AppError, type Ctx } from '../kernel/index.ts';
-import { findPlacement, lockApps } from '../placement/index.ts';
+import { findPlacement, lockApps, requireNoPreview } from '../placement/index.ts';
 import { createSnapshot } from '../secret/index.ts';
 import { copyRelease } from './copy-release.ts';
 import type { DeploymentRef, PromoteReleaseInput } from './schema.ts';
@@ -30,6 +30,7 @@ export async function promoteRelease(ctx: Ctx, input: PromoteReleaseInput): Prom
   const target = await findPlacement(ctx, { appId, environmentId: input.environmentId });
   if (target === null) throw new AppError('placement.not_there', { appId });
   const { environmentId, serverId } = target;
+  await requireNoPreview(ctx, { environmentId });
   const { snapshotId, problem } = await createSnapshot(ctx, { appId, environmentId });
   if (problem !== null) throw new AppError('secret.unresolved', { appId, problem });
   const config = await findNewestConfig(ctx, { appId, environmentId });

@@ -12,7 +12,7 @@ import {
   WorkState,
 } from '@fairlead/contract/agent';
 import { instancesMax } from '../config/index.ts';
-import { clipText } from '../kernel/index.ts';
+import { clipText, withoutServerPath } from '../kernel/index.ts';
 import { commandSchema, healthPathSchema, namedCommandSchema, plainNameSchema } from '../kernel/process.ts';
 import type { ReleasePlan } from '../release/index.ts';
 import { secretNameSchema } from '../secret/index.ts';
@@ -72,7 +72,7 @@ export function readOutcome(status: BuildStatus | RolloutStatus): WorkOutcome | 
       return { kind: 'cancelled' };
     case WorkState.FAILED: {
       const code = clipText(status.failure?.code ?? '', 100) || 'deployment.interrupted';
-      const message = clipText(status.failure?.message ?? '', 2000) || null;
+      const message = withoutServerPath(clipText(status.failure?.message ?? '', 2000)) || null;
       return { kind: 'failed', failure: { code, message } };
     }
     default:

@@ -3,11 +3,12 @@
 import { AppError, type Ctx } from '../kernel/index.ts';
 import { requirePlacement } from '../placement/index.ts';
 import { originSchema } from '../release/index.ts';
+import type { RequiredChecks } from './check-wait.ts';
 import type { DeploymentRef, RedeployInput } from './schema.ts';
 import { startDeployment } from './start-deployment.ts';
 
-/** Builds and rolls out the same commit or folder again; the same ref if it never got as far as a commit. */
-export async function redeploy(ctx: Ctx, input: RedeployInput): Promise<DeploymentRef> {
+/** Builds and rolls out the same commit or folder again; the same ref if it never got as far as a commit. `checks`: what it waits for first. */
+export async function redeploy(ctx: Ctx, input: RedeployInput, checks?: RequiredChecks): Promise<DeploymentRef> {
   const old = await ctx.tx.deployment.findFirst({
     where: { id: input.deploymentId, organizationId: ctx.organizationId },
     select: { appId: true, environmentId: true, ref: true, commitHash: true, uploadDigest: true, origin: true },
@@ -25,6 +26,7 @@ export async function redeploy(ctx: Ctx, input: RedeployInput): Promise<Deployme
     release: null,
     uploadDigest: uploadDigest ?? undefined,
     withoutCache: input.withoutCache,
+    checks,
   });
   return { deploymentId };
 }

@@ -4,14 +4,18 @@
 import { AppError, type Ctx } from '../kernel/index.ts';
 import { lockApps, requirePlacement } from '../placement/index.ts';
 import type { DeploymentRef, RestartAppInput } from './schema.ts';
-import { requireNothingAhead, startDeployment } from './start-deployment.ts';
+import { type DeploymentRights, requireNothingAhead, startDeployment } from './start-deployment.ts';
 
 /**
  * Rolls the live release out again, on every server of the app in that environment. The new instances take over when
  * they are healthy, so there is no downtime. Refused while a deployment waits or runs: it brings new instances anyway,
  * and a restart behind it would bring back the release that it replaced.
  */
-export async function restartApp(ctx: Ctx, input: RestartAppInput): Promise<DeploymentRef> {
+export async function restartApp(
+  ctx: Ctx,
+  input: RestartAppInput,
+  rights: DeploymentRights = {},
+): Promise<DeploymentRef> {
   const { appId } = input;
   await lockApps(ctx, [appId]);
   const { environmentId, serverId, servers, liveReleaseId } = await requirePlacement(ctx, {
@@ -34,6 +38,7 @@ export async function restartApp(ctx: Ctx, input: RestartAppInput): Promise<Depl
     trigger: 'restart',
     ref: release.commitHash,
     release,
+    rights,
   });
   return { deploymentId };
 }

@@ -3,14 +3,15 @@
 import { AppError, type Ctx } from '../kernel/index.ts';
 import { requirePlacement } from '../placement/index.ts';
 import { originSchema } from '../release/index.ts';
+import type { RequiredChecks } from './check-wait.ts';
 import { type DeploymentRef, deploymentStateSchema } from './schema.ts';
 import { startDeployment } from './start-deployment.ts';
 
 /**
- * Rolls out the failed deployment's build again, or repeats the build if there was none. Throws
- * deployment.not_retryable.
+ * Rolls out the failed deployment's build again, or repeats the build if there was none. `checks`: what it waits
+ * for first. Throws deployment.not_retryable.
  */
-export async function retryDeployment(ctx: Ctx, input: DeploymentRef): Promise<DeploymentRef> {
+export async function retryDeployment(ctx: Ctx, input: DeploymentRef, checks?: RequiredChecks): Promise<DeploymentRef> {
   const { deploymentId } = input;
   const { organizationId } = ctx;
   const old = await ctx.tx.deployment.findFirst({
@@ -21,6 +22,8 @@ export async function retryDeployment(ctx: Ctx, input: DeploymentRef): Promise<D
       state: true,
       ref: true,
       commitHash: true,
+      commitSubject: true,
+      commitAuthor: true,
       uploadDigest: true,
       origin: true,
       withoutCache: true,
@@ -42,8 +45,13 @@ export async function retryDeployment(ctx: Ctx, input: DeploymentRef): Promise<D
     ref: uploadDigest === null ? (old.commitHash ?? old.ref) : old.ref,
     branch: originSchema.parse(old.origin).branch,
     release: old.release,
+    commit:
+      old.commitHash === null
+        ? undefined
+        : { hash: old.commitHash, subject: old.commitSubject ?? '', author: old.commitAuthor ?? '' },
     uploadDigest: uploadDigest ?? undefined,
     withoutCache: old.withoutCache,
+    checks,
   });
   return { deploymentId: started };
 }

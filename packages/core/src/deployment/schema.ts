@@ -2,6 +2,7 @@
 
 import {
   appIdSchema,
+  deliveryIdSchema,
   deploymentIdSchema,
   environmentIdSchema,
   projectIdSchema,
@@ -9,7 +10,8 @@ import {
   serverIdSchema,
 } from '@fairlead/contract/ids';
 import { z } from 'zod';
-import { pageInputSchema, pageSchema } from '../kernel/page.ts';
+import { attentionFilterSchema } from '../attention/schema.ts';
+import { countedPageSchema, dateRangeShape, pageInputSchema, searchSchema } from '../kernel/page.ts';
 import { refSchema } from '../source/schema.ts';
 
 export const deploymentStateSchema = z.enum([
@@ -39,6 +41,7 @@ export const deploymentTriggerSchema = z.enum([
   'restart',
   'retry',
   'promote',
+  'pull_request',
   'upload',
 ]);
 export type DeploymentTrigger = z.infer<typeof deploymentTriggerSchema>;
@@ -68,6 +71,7 @@ export const deploymentSummarySchema = z.object({
   appId: appIdSchema,
   appName: z.string(),
   appSlug: z.string(),
+  projectId: projectIdSchema,
   environmentId: environmentIdSchema,
   environmentName: z.string(),
   trigger: deploymentTriggerSchema,
@@ -82,15 +86,19 @@ export const deploymentSummarySchema = z.object({
   actorName: z.string().nullable(),
   /** The person behind the request: the member, or the maker of the service account's token. Null if there is none. */
   requestedByName: z.string().nullable(),
+  /** Push that it deploys; null for other triggers. */
+  push: z.object({ deliveryId: deliveryIdSchema, sender: z.string() }).nullable(),
   failureCode: z.string().nullable(),
   failureMessage: z.string().nullable(),
   queuedAt: z.date(),
   startedAt: z.date().nullable(),
   finishedAt: z.date().nullable(),
-  /** From start to end; null while it runs or if it never started. */
+  /** From its queueing to its end, as its steps add up; null while it runs or if it never started. */
   durationMs: z.number().int().nullable(),
   /** Its release is the one that serves now. */
   isCurrent: z.boolean(),
+  /** A release of the app was live in this environment before it. */
+  hadLiveRelease: z.boolean(),
 });
 export type DeploymentSummary = z.infer<typeof deploymentSummarySchema>;
 
@@ -131,6 +139,7 @@ export const serverRolloutSchema = z.object({
 
 export const waitReasonSchema = z.enum([
   'approval',
+  'checks',
   'behind',
   'build_slot',
   'server_offline',
@@ -140,16 +149,36 @@ export const waitReasonSchema = z.enum([
   'instances',
   'other_servers',
   'going_back',
+  'moving',
 ]);
 export type WaitReason = z.infer<typeof waitReasonSchema>;
 
+/** Deployment that builds first. */
+export const buildAheadSchema = z.object({
+  deploymentId: deploymentIdSchema,
+  appName: z.string(),
+  number: z.number().int(),
+});
+export type BuildAhead = z.infer<typeof buildAheadSchema>;
+
 /** Why something is not live yet, as a whole sentence. */
-export const waitSchema = z.object({ reason: waitReasonSchema, sentence: z.string() });
+export const waitSchema = z.object({
+  reason: waitReasonSchema,
+  sentence: z.string(),
+  /** Position among the builds that wait for a build slot, with those ahead; null for other reasons. */
+  queue: z
+    .object({
+      /** Builds ahead, also those that the reader may not see. */
+      aheadCount: z.number().int(),
+      /** Those that the reader may see, the next one first. */
+      ahead: z.array(buildAheadSchema),
+    })
+    .nullable(),
+});
 export type Wait = z.infer<typeof waitSchema>;
 
 export const deploymentDetailSchema = deploymentSummarySchema.extend({
   repositoryUrl: z.string(),
-  projectId: projectIdSchema,
   serverId: serverIdSchema.nullable(),
   serverName: z.string().nullable(),
   steps: z.array(deploymentStepSchema),
@@ -190,9 +219,33 @@ export const listDeploymentsInputSchema = pageInputSchema.extend({
   appId: appIdSchema.optional(),
   environmentId: environmentIdSchema.optional(),
   state: deploymentStateSchema.optional(),
+  /** Number of a deployment within its app. */
+  number: z.number().int().positive().max(2_147_483_647).optional(),
+  projectId: projectIdSchema.optional(),
+  /** A server that built it or that it was rolled out to. */
+  serverId: serverIdSchema.optional(),
+  /** The branch, tag or commit that was requested. */
+  branch: z.string().trim().min(1).max(200).optional(),
+  /** Id of the user behind the request, in person or by a token. */
+  requestedBy: z.string().min(1).max(100).optional(),
+  /** Part of the app's name, commit subject, commit author or branch; the start of a commit hash; or a number such as #12. */
+  search: searchSchema.optional(),
+  /** When it was queued. `to` is exclusive. */
+  ...dateRangeShape,
+  /** Default: the newest first. */
+  order: z.enum(['newest', 'oldest']).optional(),
+  /** Only those that need attention. */
+  attention: attentionFilterSchema.optional(),
 });
 export type ListDeploymentsInput = z.infer<typeof listDeploymentsInputSchema>;
-export const deploymentPageSchema = pageSchema(deploymentSummarySchema);
+export const deploymentPageSchema = countedPageSchema(deploymentSummarySchema);
+
+/** Values of recent deployments to filter by. */
+export const deploymentFiltersSchema = z.object({
+  branches: z.array(z.string()),
+  authors: z.array(z.object({ id: z.string(), name: z.string() })),
+});
+export type DeploymentFilters = z.infer<typeof deploymentFiltersSchema>;
 
 export const deploymentRefSchema = z.object({ deploymentId: deploymentIdSchema });
 export type DeploymentRef = z.infer<typeof deploymentRefSchema>;
@@ -211,26 +264,6 @@ export const createDeploymentInputSchema = z.object({
   withoutCache: z.boolean().optional(),
 });
 export type CreateDeploymentInput = z.infer<typeof createDeploymentInputSchema>;
-
-export const moveAppsInputSchema = z.object({
-  serverId: serverIdSchema,
-  targetServerId: serverIdSchema,
-  /** Moves apps with volumes too: they start with empty ones, and their data stays behind. Default: false. */
-  leaveVolumes: z.boolean().optional(),
-});
-export type MoveAppsInput = z.infer<typeof moveAppsInputSchema>;
-
-export const movedAppsSchema = z.object({
-  /** Apps that were added to the target server; `deploymentId` is null for an app that was never live. */
-  items: z.array(
-    z.object({
-      appId: appIdSchema,
-      environmentId: environmentIdSchema,
-      deploymentId: deploymentIdSchema.nullable(),
-    }),
-  ),
-});
-export type MovedApps = z.infer<typeof movedAppsSchema>;
 
 /** Rolls the live release out again, with the newest secrets. */
 export const deploySecretsInputSchema = z.object({ appId: appIdSchema, environmentId: environmentIdSchema.optional() });

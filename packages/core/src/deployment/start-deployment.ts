@@ -1,12 +1,15 @@
 // Enqueues a deployment; shared by deploy, redeploy and rollback.
 import type { AuditAction } from '@fairlead/contract/audit-actions';
 import { type DeploymentId, newId } from '@fairlead/contract/ids';
+import { touchReport } from '../github/index.ts';
 import { AppError, actorUserId, type Ctx, notifyChange, type OrganizationCtx } from '../kernel/index.ts';
-import { lockApps, requirePlacement, withoutDrained } from '../placement/index.ts';
+import { lockApps, requireNoCopy, requirePlacement, withoutDrained } from '../placement/index.ts';
 import { enqueueAdvance } from './apply-step.ts';
 import { findProtected } from './approval.ts';
 import { auditDeployment } from './audit-deployment.ts';
+import { createCheckWait, type RequiredChecks } from './check-wait.ts';
 import { isFinished } from './machine.ts';
+import { enqueueApprovalRequest } from './record-approval-request.ts';
 import { requesterOf } from './requester.ts';
 import { type DeploymentTrigger, deploymentStateSchema } from './schema.ts';
 import { firstSteps, positionOf } from './steps.ts';
@@ -30,9 +33,21 @@ export interface DeploymentOrder {
     readonly commitSubject: string;
     readonly commitAuthor: string;
   } | null;
+  /** Commit of `ref`, if that is known before the build. */
+  readonly commit?: { readonly hash: string; readonly subject: string; readonly author: string } | undefined;
+  /** Person behind the request, if that is not the actor. */
+  readonly requestedByUserId?: string | null | undefined;
   /** A folder instead of the repository. */
   readonly uploadDigest?: string | undefined;
   readonly withoutCache?: boolean | undefined;
+  readonly rights?: DeploymentRights;
+  /** Checks of the commit at GitHub that must pass first. */
+  readonly checks?: RequiredChecks | undefined;
+}
+
+export interface DeploymentRights {
+  /** True: it does not wait for approval, because an approver has requested what it is part of. */
+  readonly isApproved?: boolean;
 }
 
 const actions: Readonly<Record<DeploymentTrigger, AuditAction>> = {
@@ -40,6 +55,7 @@ const actions: Readonly<Record<DeploymentTrigger, AuditAction>> = {
   api: 'deployment.create',
   system: 'deployment.create',
   push: 'deployment.create',
+  pull_request: 'deployment.create',
   redeploy: 'deployment.redeploy',
   rollback: 'deployment.rollback',
   secret: 'deployment.deploy_secrets',
@@ -59,10 +75,17 @@ export async function startDeployment(ctx: Ctx, order: DeploymentOrder): Promise
   await lockApps(ctx, [appId]);
   // The caller read the placement without the lock; it may have ended since.
   const placement = await requirePlacement(ctx, { appId, environmentId });
+  await requireNoCopy(ctx, { appId, environmentId });
   if (withoutDrained(placement) === null) throw new AppError('server.drained', { serverId: placement.serverId });
   const now = ctx.clock.now();
-  const waitsForApproval = (await findProtected(ctx, [environmentId])).length > 0;
-  await supersedeWaiting(ctx, { appId, environmentId, keepsApproved: waitsForApproval });
+  const isApproved = order.rights?.isApproved ?? false;
+  const waitsForApproval = !isApproved && (await findProtected(ctx, [environmentId])).length > 0;
+  const { checks } = order;
+  await supersedeWaiting(ctx, {
+    appId,
+    environmentId,
+    keeps: checks !== undefined ? 'ready' : waitsForApproval ? 'approved' : 'none',
+  });
 
   const newest = await tx.deployment.findFirst({
     where: { appId, organizationId },
@@ -73,7 +96,7 @@ export async function startDeployment(ctx: Ctx, order: DeploymentOrder): Promise
   // Lists are ordered by time: two in one millisecond, or a clock set back, must not turn the order around.
   const queuedAt = new Date(Math.max(now.getTime(), (newest?.queuedAt.getTime() ?? 0) + 1));
   const id = order.id ?? newId('dep');
-  const requestedByUserId = await requesterOf(ctx);
+  const requestedByUserId = order.requestedByUserId ?? (await requesterOf(ctx));
   await tx.deployment.create({
     data: {
       id,
@@ -85,9 +108,9 @@ export async function startDeployment(ctx: Ctx, order: DeploymentOrder): Promise
       state: 'queued',
       ref: order.ref,
       origin: { branch: order.branch ?? '' },
-      commitHash: order.release?.commitHash ?? null,
-      commitSubject: order.release?.commitSubject ?? null,
-      commitAuthor: order.release?.commitAuthor ?? null,
+      commitHash: order.release?.commitHash ?? order.commit?.hash ?? null,
+      commitSubject: order.release?.commitSubject ?? order.commit?.subject ?? null,
+      commitAuthor: order.release?.commitAuthor ?? order.commit?.author ?? null,
       releaseId: order.release?.id ?? null,
       uploadDigest: order.uploadDigest ?? null,
       withoutCache: order.withoutCache ?? false,
@@ -97,7 +120,7 @@ export async function startDeployment(ctx: Ctx, order: DeploymentOrder): Promise
     },
   });
   await tx.deploymentStep.createMany({
-    data: firstSteps(order.release === null, now).map((row) => ({
+    data: firstSteps(order.release === null, queuedAt).map((row) => ({
       ...row,
       id: newId('stp'),
       organizationId,
@@ -105,6 +128,7 @@ export async function startDeployment(ctx: Ctx, order: DeploymentOrder): Promise
       position: positionOf(row.name),
     })),
   });
+  if (checks !== undefined) await createCheckWait(ctx, id, checks);
   if (waitsForApproval) {
     await tx.deploymentApproval.create({
       data: {
@@ -116,9 +140,11 @@ export async function startDeployment(ctx: Ctx, order: DeploymentOrder): Promise
         createdAt: now,
       },
     });
+    await enqueueApprovalRequest(ctx, id);
   } else {
     await enqueueAdvance(ctx, id);
   }
+  await touchReport(ctx, { id, appId, environmentId });
   await notifyChange(ctx, { kind: 'deployment', id, appId });
   await auditDeployment(ctx, actions[order.trigger], {
     id,

@@ -14,7 +14,7 @@ function told(...reports: [StepRow[], 'building' | 'releasing' | 'rolling_out' |
 }
 
 describe('the times of steps', () => {
-  it('add up to the time from the first to the last', () => {
+  it('add up to the time from its queueing to its end', () => {
     const build = [done('clone', 12, 15), done('build', 16, 40), done('pack', 40, 42)];
     const rollout = [done('start', 45, 47), done('health', 47, 50), done('switch', 51, 52), done('drain', 52, 60)];
     const steps = told([[], 'building', 2], [build, 'building', 42], [build, 'releasing', 43], [rollout, 'live', 61]);
@@ -30,7 +30,7 @@ describe('the times of steps', () => {
       'drain',
     ]);
     for (const [index, step] of begun.entries()) {
-      expect(step.finishedAt, step.name).toEqual(begun[index + 1]?.startedAt ?? at(60));
+      expect(step.finishedAt, step.name).toEqual(begun[index + 1]?.startedAt ?? at(61));
     }
   });
 
@@ -47,6 +47,13 @@ describe('the times of steps', () => {
       done('fetch', 10, 20),
       done('start', 20, 22),
     ]);
+  });
+
+  it('count the rollback of other servers to the step that failed', () => {
+    const failed: StepRow = { name: 'health', state: 'failed', startedAt: at(5), finishedAt: at(9) };
+    const begin = told([[done('start', 2, 5)], 'rolling_out', 5]);
+    const ended = settled(withReported(begin, [failed]), 'failed', at(20));
+    expect(ended.find(({ name }) => name === 'health')).toEqual({ ...failed, finishedAt: at(20) });
   });
 
   it('survive a clock that is behind, and leave a fetch beside them alone', () => {

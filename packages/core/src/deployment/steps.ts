@@ -1,4 +1,5 @@
 // Derives the steps of a deployment from its state and its servers' reports. Pure.
+import { isFinished } from './machine.ts';
 import { type DeploymentState, type StepName, type StepState, stepNameSchema } from './schema.ts';
 
 /** Steps of every deployment; the others exist once a server reports them. */
@@ -48,9 +49,10 @@ export function withReported(steps: readonly StepRow[], reported: readonly StepR
 
 /**
  * Starts each step at the end of the one before it, so that their times add up: a gap between two is the transition.
- * The queue lasts until work begins. A fetch beside the start is left alone: it belongs to another server.
+ * The queue lasts until work begins, and the last step until the deployment's `end`, null while it runs. A fetch beside
+ * the start is left alone: it belongs to another server.
  */
-function withoutGaps(steps: readonly StepRow[]): StepRow[] {
+function withoutGaps(steps: readonly StepRow[], end: Date | null): StepRow[] {
   const startsAt = steps.find(({ name }) => name === 'start')?.startedAt;
   const isBeside = ({ name, finishedAt }: StepRow) =>
     name === 'fetch' && !(startsAt && finishedAt && finishedAt <= startsAt);
@@ -65,18 +67,20 @@ function withoutGaps(steps: readonly StepRow[]): StepRow[] {
       return { ...row, finishedAt: ends === null || ends < row.startedAt ? row.finishedAt : ends };
     }
     const ended = before?.name === 'queue' ? null : before?.finishedAt;
-    return ended && ended < row.startedAt ? { ...row, startedAt: ended } : row;
+    const startedAt = ended && ended < row.startedAt ? ended : row.startedAt;
+    const isLast = after === undefined && end !== null && row.finishedAt !== null && row.finishedAt < end;
+    return { ...row, startedAt, finishedAt: isLast ? end : row.finishedAt };
   });
 }
 
 /** Closes what the new state leaves behind, and the gaps between the times of steps. */
 export function settled(steps: readonly StepRow[], state: DeploymentState, now: Date): StepRow[] {
-  return withoutGaps(closed(steps, state, now));
+  return withoutGaps(closed(steps, state, now), isFinished(state) ? now : null);
 }
 
 function closed(steps: readonly StepRow[], state: DeploymentState, now: Date): StepRow[] {
   // A server builds one app at a time, so its build may still wait.
-  const isWaiting = state === 'building' && !steps.some(({ name, startedAt }) => buildSteps.has(name) && startedAt);
+  const isWaiting = state === 'building' && !hasBegunBuild(steps);
   if (state === 'queued' || isWaiting) return [...steps];
   return steps.map((row) => {
     if (row.name === 'queue' && state !== 'cancelled' && state !== 'superseded') return finish(row, 'done', now);
@@ -88,6 +92,11 @@ function closed(steps: readonly StepRow[], state: DeploymentState, now: Date): S
     if (state === 'failed') return row.state === 'running' ? finish(row, 'failed', now) : skip(row);
     return row.state === 'running' ? finish(row, 'skipped', now) : skip(row);
   });
+}
+
+/** False while the build waits for its turn on the server. */
+export function hasBegunBuild(steps: readonly Pick<StepRow, 'name' | 'startedAt'>[]): boolean {
+  return steps.some(({ name, startedAt }) => buildSteps.has(name) && startedAt !== null);
 }
 
 function finish(row: StepRow, state: StepState, now: Date): StepRow {

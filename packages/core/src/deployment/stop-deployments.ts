@@ -1,4 +1,4 @@
-// Ends all unfinished deployments of an app that leaves its servers. The caller holds the app's lock, and sends the servers
+// Ends all unfinished deployments of an app that leaves its servers, in all environments or in one. The caller holds the app's lock, and sends the servers
 // their changed state.
 import type { Ctx } from '../kernel/index.ts';
 import { applyStep } from './apply-step.ts';
@@ -10,9 +10,13 @@ import { findUnfinished, loadMachine } from './store.ts';
 const unfinished = deploymentStateSchema.options.filter((state) => !isFinished(state));
 
 /** Returns the servers that build for the app or roll it out. */
-export async function stopDeployments(ctx: Ctx, { appId }: { readonly appId: string }): Promise<string[]> {
+export async function stopDeployments(
+  ctx: Ctx,
+  where: { readonly appId: string; readonly environmentId?: string },
+): Promise<string[]> {
+  const { appId } = where;
   const serverIds: string[] = [];
-  for (const row of await findUnfinished(ctx, { appId }, unfinished)) {
+  for (const row of await findUnfinished(ctx, where, unfinished)) {
     const { machine } = await loadMachine(ctx, row);
     const { actions, ...stopped } = step(machine, { kind: 'stop' }, ctx.clock.now());
     // The caller locks the servers of all deployments in one order.

@@ -10,25 +10,36 @@ interface Superseding {
   readonly environmentId: string;
   /** The newer deployment, once it has a row. */
   readonly newerId?: string;
-  /** The newer deployment awaits approval, and must not withdraw an approved one. */
-  readonly keepsApproved: boolean;
+  /** The newer deployment awaits approval or checks, and must not withdraw one that awaits neither. */
+  readonly keeps: 'none' | 'approved' | 'ready';
 }
 
 export async function supersedeWaiting(ctx: Ctx, input: Superseding): Promise<void> {
-  const { appId, environmentId, newerId, keepsApproved } = input;
-  const { tx, organizationId } = ctx;
+  const { appId, environmentId, newerId, keeps } = input;
   const waiting = await findUnfinished(ctx, { appId, environmentId }, ['queued']);
-  const ids = waiting.map(({ id }) => id);
-  const approved = keepsApproved
-    ? await tx.deploymentApproval.findMany({
-        where: { organizationId, deploymentId: { in: ids }, state: 'approved' },
-        select: { deploymentId: true },
-      })
-    : [];
-  const kept = new Set(approved.map(({ deploymentId }) => deploymentId));
+  const kept = await findKept(
+    ctx,
+    waiting.map(({ id }) => id),
+    keeps,
+  );
   for (const row of waiting) {
     if (row.id === newerId || kept.has(row.id)) continue;
     const { machine } = await loadMachine(ctx, row);
     await applyStep(ctx, row, step(machine, { kind: 'supersede' }, ctx.clock.now()));
   }
+}
+
+async function findKept(
+  { tx, organizationId }: Ctx,
+  ids: readonly string[],
+  keeps: Superseding['keeps'],
+): Promise<ReadonlySet<string>> {
+  if (keeps === 'none') return new Set();
+  const isApproved = { approval: { state: 'approved' } };
+  const isReady = { OR: [{ approval: null }, isApproved], NOT: { checkWait: { dueAt: { not: null } } } };
+  const rows = await tx.deployment.findMany({
+    where: { organizationId, id: { in: [...ids] }, ...(keeps === 'ready' ? isReady : isApproved) },
+    select: { id: true },
+  });
+  return new Set(rows.map(({ id }) => id));
 }

@@ -5,12 +5,12 @@ import { defaultSettings, type Settings, settingsSchema } from '../config/index.
 import { releasePlanSchema } from '../release/index.ts';
 import { proxySettingsSchema, routePolicy, storedPolicySchema } from '../traffic/index.ts';
 import { missingBuildCapability, missingCapability, policyCapabilities } from './capabilities.ts';
+import type { ReleaseRow } from './release-spec.ts';
 import {
   type BuildRow,
   type CandidateRow,
   type DesiredRows,
   type PlacementRow,
-  type ReleaseRow,
   toDesiredState,
 } from './to-desired-state.ts';
 
@@ -33,6 +33,7 @@ const empty: DesiredRows = {
   epoch: 1,
   number: 1n,
   placements: [],
+  deploymentUrls: [],
   builds: [],
   benchmarks: [],
   certificates: [],
@@ -40,8 +41,9 @@ const empty: DesiredRows = {
   controlRoutes: [],
   capabilities: all,
   keptArtifacts: [],
-  deletedPlacements: [],
+  stoppedPlacements: [],
   deletedVolumes: [],
+  volumeTasks: [],
   uninstall: null,
   proxy: proxySettingsSchema.parse({}),
   agent: null,
@@ -207,7 +209,7 @@ test('a state requires what else it has', () => {
   });
   expect(requires(benchmarks('http1'))).toEqual(['benchmark']);
   expect(requires(benchmarks('http1', 'http3'))).toEqual(['benchmark', 'benchmark.http3']);
-  expect(requires({ agent: { version: '1', digest, sizeBytes: 1, attempt: 1 } })).toEqual(['upgrade']);
+  expect(requires({ agent: { version: '1', digest, sizeBytes: 1, signature: '', attempt: 1 } })).toEqual(['upgrade']);
   const domain = (policy: object) => ({
     placements: [
       {

@@ -30,6 +30,7 @@ const stateRules: Rules<DesiredState> = [
       proxy !== undefined || routes.some(({ policy, target }) => policy !== undefined || target.case === 'redirect'),
   ],
   ['build', ({ builds }) => builds.length > 0],
+  ['volume.snapshot', ({ volumeTasks }) => volumeTasks.length > 0],
   ['certificate', ({ certificates }) => certificates.length > 0],
   ['benchmark', ({ benchmarks }) => benchmarks.length > 0],
   ['benchmark.http3', ({ benchmarks }) => benchmarks.some((plan) => plan.protocols.includes(BenchmarkProtocol.HTTP3))],
@@ -63,6 +64,7 @@ const rolloutRules: Rules<Rollout> = [
 const appRules: Rules<AppSpec> = [
   ['autoscaling', ({ autoscaling }) => autoscaling !== undefined],
   ['traffic', ({ traffic }) => traffic !== undefined],
+  ['deployment_url', ({ releaseEnvironmentId }) => releaseEnvironmentId !== ''],
 ];
 
 const buildRules: Rules<BuildSpec> = [
@@ -107,6 +109,11 @@ export function missingCapability(settings: Settings, reported: readonly string[
     candidate: { ...rolloutFields(settings), release },
   });
   return neededByApps([app]).find((name) => !supports(reported, name)) ?? null;
+}
+
+/** Tells if an agent can run an app. It refuses the whole state for one that it can't. */
+export function canRun(app: AppSpec, reported: readonly string[]): boolean {
+  return neededByApps([app]).every((name) => supports(reported, name));
 }
 
 export interface BuildSource {

@@ -9,7 +9,8 @@ import { createSecretSealer } from '../secret/index.ts';
 import { type TestWorld, testUrl, testWorld } from '../testing/index.ts';
 import { proxySettingsSchema, storedPolicySchema } from '../traffic/index.ts';
 import { prepareDesiredState } from './index.ts';
-import { type DesiredRows, type ReleaseRow, toDesiredState } from './to-desired-state.ts';
+import type { ReleaseRow } from './release-spec.ts';
+import { type DesiredRows, toDesiredState } from './to-desired-state.ts';
 
 const release: ReleaseRow = {
   id: 'rel_1',
@@ -46,6 +47,7 @@ const rows: DesiredRows = {
   epoch: 1,
   number: 42n,
   placements: [],
+  deploymentUrls: [],
   builds: [],
   benchmarks: [],
   certificates: [],
@@ -53,8 +55,9 @@ const rows: DesiredRows = {
   controlRoutes: [],
   capabilities: [],
   keptArtifacts: [],
-  deletedPlacements: [],
+  stoppedPlacements: [],
   deletedVolumes: [],
+  volumeTasks: [],
   uninstall: null,
   proxy: proxySettingsSchema.parse({}),
   agent: null,

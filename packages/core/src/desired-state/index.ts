@@ -6,4 +6,4 @@ export {
 } from './capabilities.ts';
 export { prepareDesiredState } from './prepare-desired-state.ts';
 export type { RenderInput } from './render-desired-state.ts';
-export type { ControlRoute } from './to-desired-state.ts';
+export { type ControlRoute, controlRoutes } from './to-desired-state.ts';

@@ -1,7 +1,7 @@
 // Loads the placements on a server, with their live releases, newest settings and domains.
 import { defaultSettings, type Settings } from '../config/index.ts';
 import type { OrganizationCtx } from '../kernel/index.ts';
-import { storedPolicySchema } from '../traffic/index.ts';
+import { hostPolicySchema, storedPolicySchema } from '../traffic/index.ts';
 import { loadNewestSettings } from './load-newest-settings.ts';
 import { placementKey, releaseColumns, type StoredRelease } from './stored-release.ts';
 import type { DomainRow } from './to-desired-state.ts';
@@ -44,6 +44,10 @@ export async function loadPlacements(ctx: OrganizationCtx, serverId: string): Pr
     select: { appId: true, environmentId: true, host: true, pathPrefix: true, policy: true },
     orderBy: [{ host: 'asc' }, { pathPrefix: 'asc' }],
   });
+  const hostRows = await tx.hostPolicy.findMany({
+    where: { organizationId, host: { in: domains.map(({ host }) => host) } },
+  });
+  const hostPolicies = new Map(hostRows.map(({ host, policy }) => [host, hostPolicySchema.parse(policy)]));
   const domainsOf = Map.groupBy(domains, placementKey);
   const newest = new Map((await loadNewestSettings(ctx, appIds)).map((row) => [placementKey(row), row.settings]));
   return rows.map(({ app, ...row }) => ({
@@ -55,6 +59,7 @@ export async function loadPlacements(ctx: OrganizationCtx, serverId: string): Pr
       host,
       pathPrefix,
       policy: storedPolicySchema.parse(policy),
+      hostPolicy: hostPolicies.get(host) ?? hostPolicySchema.parse({}),
     })),
   }));
 }

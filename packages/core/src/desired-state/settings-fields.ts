@@ -62,7 +62,7 @@ export function releaseFields(settings: Settings, healthPath: string) {
     cpuMillisMax: settings.cpuMillisMax,
     processesMax: settings.processesMax,
     workers: workerFields(workers),
-    volumes: volumes.map((volume) => ({ ...volume })),
+    volumes: volumes.map(({ name, path }) => ({ name, path })),
     privateNetwork,
     serverPorts: [...serverPorts],
   } satisfies MessageInitShape<typeof ReleaseSpecSchema>;

@@ -6,7 +6,6 @@ import {
   type AcmeAccount,
   type AppSpec,
   AppSpecSchema,
-  ArtifactKind,
   BenchmarkPlanSchema,
   BenchmarkProtocol,
   BenchmarkTarget,
@@ -15,37 +14,29 @@ import {
   type CertificateSpec,
   type DesiredState,
   DesiredStateSchema,
-  type ReleaseSpec,
-  ReleaseSpecSchema,
   type Rollout,
   RolloutSchema,
   type RouteSpec,
   RouteSpecSchema,
+  type VolumeTask,
+  VolumeTaskSchema,
 } from '@fairlead/contract/agent';
 import { supports } from '@fairlead/contract/capabilities';
 import type { StoredPlan } from '../benchmark/schema.ts';
-import { defaultSettings, listensOnSocket, type Settings, variablesIn } from '../config/index.ts';
+import { defaultSettings, type Settings, variablesIn } from '../config/index.ts';
 import { isHostAtOrBelow } from '../kernel/index.ts';
-import type { ReleasePlan } from '../release/index.ts';
 import type { WantedAgent } from '../server/index.ts';
-import { type ProxySettings, proxySettings, routePolicy, type StoredPolicy } from '../traffic/index.ts';
+import {
+  type HostPolicySettings,
+  type ProxySettings,
+  proxySettings,
+  routePolicy,
+  type StoredPolicy,
+} from '../traffic/index.ts';
 import { requiredCapabilities } from './capabilities.ts';
-import { appFields, builders, releaseFields, rolloutFields, workerFields } from './settings-fields.ts';
-
-export interface ReleaseRow {
-  readonly id: string;
-  readonly number: number;
-  readonly artifactDigest: string;
-  readonly command: readonly string[];
-  readonly healthPath: string;
-  readonly artifactKind: 'archive' | 'image';
-  readonly settings: Settings;
-  /** Builder's findings in committed files. */
-  readonly plan: ReleasePlan;
-  readonly systemVariables: Readonly<Record<string, string>>;
-  /** Secrets, sealed to the server; null for a release without secrets. */
-  readonly secrets: { readonly sealed: Uint8Array; readonly version: string } | null;
-}
+import { type DeploymentUrlRow, formerReleases, routedUrl } from './former-releases.ts';
+import { type ReleaseRow, releaseSpec } from './release-spec.ts';
+import { appFields, builders, rolloutFields } from './settings-fields.ts';
 
 export interface PlacementRow {
   readonly appId: string;
@@ -64,6 +55,7 @@ export interface DomainRow {
   readonly host: string;
   readonly pathPrefix: string;
   readonly policy: StoredPolicy;
+  readonly hostPolicy?: HostPolicySettings;
 }
 
 export interface RoutedPlacement {
@@ -92,6 +84,14 @@ export interface VolumeRow {
   readonly appId: string;
   readonly environmentId: string;
   readonly name: string;
+}
+
+export interface VolumeTaskRow {
+  readonly taskId: string;
+  readonly volume: VolumeRow;
+  readonly action:
+    | { readonly kind: 'snapshot'; readonly stopped: boolean }
+    | { readonly kind: 'restore'; readonly digest: string };
 }
 
 export interface BuildRow {
@@ -130,13 +130,26 @@ export interface ControlRoute {
   readonly reservesBelow: boolean;
 }
 
+/** Returns the routes of a control plane's host: the dashboard and, on the same host, the gateway. */
+export function controlRoutes(host: Pick<ControlRoute, 'host' | 'reservesBelow'>): ControlRoute[] {
+  return [
+    { ...host, pathPrefix: '/', socket: 'web' },
+    { ...host, pathPrefix: '/agent', socket: 'gateway' },
+  ];
+}
+
 export interface DesiredRows {
   readonly serverId: string;
   readonly epoch: number;
   readonly number: bigint;
   readonly placements: readonly PlacementRow[];
-  /** Placements of deleted apps: their hosts stay, and the proxy answers that the app is not running. */
-  readonly deletedPlacements: readonly RoutedPlacement[];
+  /**
+   * Placements of deleted apps, and of apps whose volumes are copied: their hosts stay, and the proxy answers that the app is
+   * not running.
+   */
+  readonly stoppedPlacements: readonly RoutedPlacement[];
+  /** The newest release of each app first. */
+  readonly deploymentUrls: readonly DeploymentUrlRow[];
   readonly builds: readonly BuildRow[];
   readonly benchmarks: readonly BenchmarkPlanRow[];
   readonly certificates: readonly CertificateSpec[];
@@ -147,6 +160,7 @@ export interface DesiredRows {
   readonly capabilities: readonly string[];
   readonly keptArtifacts: readonly string[];
   readonly deletedVolumes: readonly VolumeRow[];
+  readonly volumeTasks: readonly VolumeTaskRow[];
   readonly proxy: ProxySettings;
   /** The agent that a member requested; null: the one that runs. */
   readonly agent: WantedAgent | null;
@@ -166,21 +180,27 @@ export function toDesiredState(rows: DesiredRows): DesiredState {
   const isReserved = (host: string) =>
     rows.controlRoutes.some((route) => (route.reservesBelow ? isHostAtOrBelow(host, route.host) : host === route.host));
   const routes = [
-    ...[...apps.flatMap(appRoutes), ...rows.deletedPlacements.flatMap(deletedRoutes)].filter(
-      ({ host }) => !isReserved(host),
-    ),
+    ...[
+      ...apps.flatMap(appRoutes),
+      ...rows.deploymentUrls.map((row) => routedUrl(row)).flatMap(appRoutes),
+      ...rows.stoppedPlacements.flatMap(stoppedRoutes),
+    ].filter(({ host }) => !isReserved(host)),
     ...rows.controlRoutes.map(controlRoute),
   ];
   const proxy = proxySettings(rows.proxy);
   const state = create(DesiredStateSchema, {
     version: { epoch: rows.epoch, number: rows.number },
     serverId: rows.serverId,
-    apps: apps.map((app) => appSpec(app, rows.capabilities)),
+    apps: [
+      ...apps.map((app) => appSpec(app, rows.capabilities)),
+      ...formerReleases(rows.deploymentUrls, rows.capabilities),
+    ],
     routes,
     builds: rows.builds.map((build) => buildSpec(build, rows.capabilities)),
     ...(proxy === null ? {} : { proxy }),
     keptArtifacts: [...rows.keptArtifacts],
     deletedVolumes: rows.deletedVolumes.map((volume) => ({ ...volume })),
+    volumeTasks: rows.volumeTasks.map(volumeTask),
     ...(rows.agent === null ? {} : { agent: { ...rows.agent, sizeBytes: BigInt(rows.agent.sizeBytes) } }),
     certificates: [...rows.certificates],
     acmeAccounts: [...rows.accounts],
@@ -200,6 +220,17 @@ export function toDesiredState(rows: DesiredRows): DesiredState {
     ),
   });
   return { ...state, requires: requiredCapabilities(state) };
+}
+
+function volumeTask({ taskId, volume, action }: VolumeTaskRow): VolumeTask {
+  return create(VolumeTaskSchema, {
+    taskId,
+    volume: { ...volume },
+    action:
+      action.kind === 'snapshot'
+        ? { case: 'snapshot', value: { stopped: action.stopped } }
+        : { case: 'restore', value: { digest: action.digest } },
+  });
 }
 
 function appSpec(row: PlacementRow, capabilities: readonly string[]): AppSpec {
@@ -241,26 +272,6 @@ function rolloutSpec(row: CandidateRow, capabilities: readonly string[]): Rollou
 
 const plannedHookMs = 10 * 60_000;
 
-function releaseSpec(row: ReleaseRow, capabilities: readonly string[]): ReleaseSpec {
-  const { settings, plan } = row;
-  const isPlanned = settings.workers.length === 0 && supports(capabilities, 'worker');
-  return create(ReleaseSpecSchema, {
-    ...releaseFields(settings, row.healthPath),
-    releaseId: row.id,
-    number: BigInt(row.number),
-    artifactDigest: row.artifactDigest,
-    artifactKind: row.artifactKind === 'image' ? ArtifactKind.IMAGE : ArtifactKind.UNSPECIFIED,
-    command: [...row.command],
-    variables: { NODE_ENV: 'production', ...variablesIn(settings, 'run'), ...row.systemVariables },
-    ...(isPlanned ? { workers: workerFields(plan.workers) } : {}),
-    toolchains: supports(capabilities, 'toolchain') ? [...plan.toolchains] : [],
-    // An agent refuses its whole state for a container with a socket; its deployment has failed with a sentence before.
-    listensOnSocket:
-      row.artifactKind === 'archive' && supports(capabilities, 'socket') && listensOnSocket(settings, plan),
-    ...(row.secrets === null ? {} : { secrets: row.secrets }),
-  });
-}
-
 /** An agent that knows no plans gets what it always got: a deployment that needs more was refused before. */
 function buildSpec(row: BuildRow, capabilities: readonly string[]): BuildSpec {
   const { deploymentId, appId, repositoryUrl, ref, rootFolder, settings } = row;
@@ -288,11 +299,11 @@ function buildSpec(row: BuildRow, capabilities: readonly string[]): BuildSpec {
   });
 }
 
-function appRoutes(row: PlacementRow): RouteSpec[] {
+function appRoutes(row: RoutedPlacement): RouteSpec[] {
   const { appId, environmentId } = row;
-  return row.domains.map(({ host, pathPrefix, policy: { redirect, ...rest } }) => {
+  return row.domains.map(({ host, pathPrefix, hostPolicy, policy: { redirect, ...rest } }) => {
     // The proxy refuses a redirect that asks who it is; one from before this was checked must not keep other routes back.
-    const policy = routePolicy(redirect === null ? rest : { ...rest, basicAuth: null, forwardAuth: null });
+    const policy = routePolicy(redirect === null ? rest : { ...rest, basicAuth: null, forwardAuth: null }, hostPolicy);
     return create(RouteSpecSchema, {
       host,
       pathPrefix,
@@ -303,8 +314,8 @@ function appRoutes(row: PlacementRow): RouteSpec[] {
   });
 }
 
-/** Leaves the policy out, because there is no app to guard. A redirect of a deleted app ends too. */
-function deletedRoutes({ appId, environmentId, domains }: RoutedPlacement): RouteSpec[] {
+/** Leaves the policy out, because there is no app to guard. A redirect of a stopped app ends too. */
+function stoppedRoutes({ appId, environmentId, domains }: RoutedPlacement): RouteSpec[] {
   return domains.map(({ host, pathPrefix }) =>
     create(RouteSpecSchema, { host, pathPrefix, target: { case: 'app', value: { appId, environmentId } } }),
   );

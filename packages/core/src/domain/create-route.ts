@@ -1,13 +1,16 @@
 // Stores a domain: the host and path that route to an app.
-// Invariant: never reveals the owner of a host that is taken.
+// Invariant: never reveals who else has a host.
 import { newId } from '@fairlead/contract/ids';
 import { findProtected } from '../deployment/index.ts';
+import { isDeploymentHost } from '../deployment-url/index.ts';
+import { claimHost } from '../host/index.ts';
 import {
   AppError,
   type Ctx,
   isExcluded,
   isUniqueViolation,
   type OrganizationCtx,
+  reservedSince,
   withDeletedApps,
 } from '../kernel/index.ts';
 import { type Reach, whereReached } from '../role/index.ts';
@@ -19,14 +22,15 @@ export interface NewRoute extends Route {
 }
 
 /**
- * Answers its id. A host belongs to one organization of this control plane as a whole; its paths lead to apps on the same
- * servers, because a client of a host reaches only these. `reach` is where the caller may write domains. It must contain the new
+ * Returns its id. Another organization may have the same host; its owner serves it (`host/conflicts.ts`). Its paths lead to apps
+ * on the same servers, because a client of a host reaches only these. `reach` is where the caller may write domains. It must contain the new
  * domain's environment and those of the host's other domains, because all paths of a host share its cookies and its name.
- * Throws permission.denied, domain.taken, domain.protection_differs and domain.elsewhere.
+ * Throws permission.denied, domain.deployment_name, domain.was_dashboard, domain.taken, domain.protection_differs and domain.elsewhere.
  */
 export async function createRoute(ctx: Ctx, route: NewRoute, reach: Reach): Promise<string> {
   const { organizationId } = ctx;
   const { appId, environmentId, host, pathPrefix } = route;
+  if (isDeploymentHost(host)) throw new AppError('domain.deployment_name', { host });
   // Without the lock, two concurrent calls could both find an unused host.
   await lockHosts(ctx, [host]);
   // A deleted app keeps its host names, so that it can be restored.
@@ -35,6 +39,10 @@ export async function createRoute(ctx: Ctx, route: NewRoute, reach: Reach): Prom
     await requireSameProtection(ctx, route);
     await requireSameServers(ctx, route);
   });
+  const ofDashboard = await ctx.tx.dashboardDomain.count({ where: { organizationId, host } });
+  if (ofDashboard > 0) throw new AppError('domain.reserved', { host });
+  await requireUnreserved(ctx, host);
+  await claimHost(ctx, host);
   const id = newId('dom');
   const createdAt = ctx.clock.now();
   try {
@@ -47,10 +55,26 @@ export async function createRoute(ctx: Ctx, route: NewRoute, reach: Reach): Prom
   return id;
 }
 
-/** Holds host names of the organization until the transaction ends: nobody else routes them meanwhile. */
+async function requireUnreserved(ctx: Ctx, host: string): Promise<void> {
+  const isServed = (name: string) => name === host || `*${name.slice(name.indexOf('.'))}` === host;
+  if ((await listReservedHosts(ctx)).some(isServed)) throw new AppError('domain.was_dashboard', { host });
+}
+
+/** Returns the hosts that the dashboard had until recently: browsers may send its session cookies there. */
+export async function listReservedHosts(ctx: OrganizationCtx): Promise<string[]> {
+  const { tx, organizationId } = ctx;
+  const removed = await tx.removedDashboardDomain.findMany({
+    where: { organizationId, removedAt: { gt: reservedSince(ctx) } },
+    select: { host: true },
+  });
+  return removed.map(({ host }) => host);
+}
+
+/** Locks host names until the transaction ends, so that no other one routes them. */
 export async function lockHosts(ctx: OrganizationCtx, hosts: readonly string[]): Promise<void> {
   for (const host of [...new Set(hosts)].sort()) {
-    const key = `host ${ctx.organizationId} ${host}`;
+    // One key for all organizations: which claim is the first must be certain.
+    const key = `host ${host}`;
     await ctx.tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${key}, 0))`;
   }
 }

@@ -9,12 +9,19 @@ import type { DomainRef } from './schema.ts';
 export async function detachDomain(ctx: Ctx, input: DomainRef): Promise<DomainRef> {
   const { organizationId } = ctx;
   const { domainId } = input;
-  const domain = await ctx.tx.domain.findFirst({
+  const found = await ctx.tx.domain.findFirst({
     where: { id: domainId, organizationId },
-    select: { appId: true, environmentId: true, host: true, pathPrefix: true },
+    select: { appId: true, environmentId: true, host: true, pathPrefix: true, automatic: true },
   });
-  if (domain === null) throw new AppError('domain.not_found', { domainId });
+  if (found === null) throw new AppError('domain.not_found', { domainId });
+  const { automatic, ...domain } = found;
+  // It would come back at once.
+  if (automatic) throw new AppError('domain.automatic', { host: domain.host });
   await ctx.tx.domain.deleteMany({ where: { id: domainId, organizationId } });
+  // The last path of a host takes the host's TLS settings with it.
+  if ((await ctx.tx.domain.count({ where: { organizationId, host: domain.host } })) === 0) {
+    await ctx.tx.hostPolicy.deleteMany({ where: { organizationId, host: domain.host } });
+  }
   await bumpServersOf(ctx, domain);
   await recordAudit(ctx, {
     action: 'domain.detach',

@@ -1,9 +1,13 @@
 export { attachDomain } from './attach-domain.ts';
+export { getBaseDomain, updateBaseDomain } from './base-domain.ts';
 export { createRoute, lockHosts } from './create-route.ts';
 export { detachDomain } from './detach-domain.ts';
+export { getDomainTls, updateDomainTls } from './domain-tls.ts';
 export { getDomain } from './get-domain.ts';
 export { listDomains } from './list-domains.ts';
+export { listOrganizationsWithBaseDomains, planBaseDomains } from './plan-base-domains.ts';
+export { copyGuards } from './preview-guards.ts';
 export { type HostPolicy, isReservedHost } from './reserved-host.ts';
-export { type AppLinks, domainLabel, domainUrl, hasPolicy } from './rules.ts';
+export { type AppLinks, domainLabel, domainUrl, hasPolicy, isWildcard } from './rules.ts';
 export * from './schema.ts';
 export { updateDomainPolicy } from './update-domain-policy.ts';

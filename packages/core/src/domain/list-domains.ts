@@ -1,9 +1,9 @@
 // Lists domains, page by page.
-import { type Ctx, type Page, toPage } from '../kernel/index.ts';
+import { type CountedPage, type Ctx, toPage } from '../kernel/index.ts';
 import { type Reach, wholeReach } from '../role/index.ts';
 import { type AppLinks, domainLabel } from './rules.ts';
 import type { DomainView, ListDomainsInput } from './schema.ts';
-import { loadDomains } from './store.ts';
+import { countDomains, loadDomains } from './store.ts';
 
 /** Lists domains by host, then path. The cursor is both. */
 export async function listDomains(
@@ -11,8 +11,9 @@ export async function listDomains(
   input: ListDomainsInput,
   links: AppLinks,
   reach: Reach = wholeReach,
-): Promise<Page<DomainView>> {
+): Promise<CountedPage<DomainView>> {
   const { search, cursor, limit } = input;
   const rows = await loadDomains(ctx, { reach, search, after: cursor, limit: limit + 1 }, links);
-  return toPage(rows, limit, domainLabel, (row) => row);
+  const page = toPage(rows, limit, domainLabel, (row) => row);
+  return { ...page, total: cursor ? null : await countDomains(ctx, { reach, search }) };
 }

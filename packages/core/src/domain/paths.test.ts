@@ -60,16 +60,18 @@ test('domains are paged by host and path', async () => {
   expect((await page(first.nextCursor ?? '')).items.map(({ pathPrefix }) => pathPrefix)).toEqual(['/docs']);
 });
 
-test('no other organization gets a path of a host that is taken, and it is free with its last path', async () => {
+test('no other organization gets a path of a local host that is taken, and it is free with its last path', async () => {
   const other = await testWorld(db.database, 'Other');
   const { appId } = await other.createApp('Sly');
   const steal = (pathPrefix: string) =>
-    other.tenant((ctx) => attachDomain(ctx, { appId: parseId('app', appId), host: 'lone.test', pathPrefix }, links));
-  const { id } = await attach(site, 'lone.test', '/only');
+    other.tenant((ctx) =>
+      attachDomain(ctx, { appId: parseId('app', appId), host: 'lone.localhost', pathPrefix }, links),
+    );
+  const { id } = await attach(site, 'lone.localhost', '/only');
   for (const path of ['/', '/only', '/other'])
     await expect(steal(path)).rejects.toMatchObject({ code: 'domain.taken' });
   await world.tenant((ctx) => detachDomain(ctx, { domainId: id }));
-  expect(await steal('/other')).toMatchObject({ host: 'lone.test', pathPrefix: '/other' });
+  expect(await steal('/other')).toMatchObject({ host: 'lone.localhost', pathPrefix: '/other' });
 });
 
 test('a path routes to an app on exactly the servers of its host', async () => {

@@ -2,7 +2,8 @@ import { expect, test } from 'vitest';
 import { domainUrl, isReservedHost } from './index.ts';
 import { hostSchema } from './schema.ts';
 
-test('a host is an exact name, lower-cased', () => {
+test('a host is a name or a wildcard, lower-cased', () => {
+  expect(hostSchema.parse('*.Example.com')).toBe('*.example.com');
   expect(hostSchema.parse(' Shop.Example.COM ')).toBe('shop.example.com');
   expect(hostSchema.parse('hello.localhost')).toBe('hello.localhost');
   expect(hostSchema.parse('xn--bcher-kva.example')).toBe('xn--bcher-kva.example');
@@ -14,7 +15,12 @@ test.each([
   'https://shop.example.com',
   'shop.example.com/path',
   'shop.example.com:443',
-  '*.example.com',
+  '*',
+  '*.localhost',
+  '*.*.example.com',
+  'shop.*.com',
+  'sh*p.example.com',
+  '*.10.0.0.1',
   'shop..example.com',
   '-shop.example.com',
   'shop-.example.com',

@@ -3,7 +3,7 @@ import { supports } from '@fairlead/contract/capabilities';
 import { type AuditFields, recordAudit } from '../audit/index.ts';
 import { policyCapabilities } from '../desired-state/index.ts';
 import { AppError, type Ctx, notifyChange } from '../kernel/index.ts';
-import { bumpServersOf, requirePlacement } from '../placement/index.ts';
+import { bumpServersOf, requireNoPreview, requirePlacement } from '../placement/index.ts';
 import {
   hashPassword,
   type Policy,
@@ -19,9 +19,10 @@ export async function updateDomainPolicy(ctx: Ctx, { domainId, policy }: UpdateD
   const { organizationId } = ctx;
   const domain = await ctx.tx.domain.findFirst({
     where: { id: domainId, organizationId },
-    select: { appId: true, environmentId: true, host: true, pathPrefix: true, policy: true },
+    select: { appId: true, environmentId: true, host: true, pathPrefix: true, policy: true, automatic: true },
   });
   if (domain === null) throw new AppError('domain.not_found', { domainId });
+  if (domain.automatic) await requireNoPreview(ctx, domain);
   const before = storedPolicySchema.parse(domain.policy);
   const after: StoredPolicy = { ...policy, basicAuth: await withHashes(policy.basicAuth, before.basicAuth) };
   await requireCapabilities(ctx, domain, after);

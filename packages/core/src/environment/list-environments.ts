@@ -4,10 +4,10 @@ import type { Ctx } from '../kernel/index.ts';
 import { type Reach, whereReached, wholeReach } from '../role/index.ts';
 import type { EnvironmentList } from './schema.ts';
 
-/** Lists environments by project, the oldest first. */
+/** Lists environments by project, the oldest first. Previews are listed with their app. */
 export async function listEnvironments(ctx: Ctx, reach: Reach = wholeReach): Promise<EnvironmentList> {
   const rows = await ctx.tx.environment.findMany({
-    where: { organizationId: ctx.organizationId, ...whereReached(reach) },
+    where: { organizationId: ctx.organizationId, kind: 'standard', ...whereReached(reach) },
     select: {
       id: true,
       name: true,

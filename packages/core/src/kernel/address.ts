@@ -28,6 +28,14 @@ export function plainAddress(text: string): string | null {
   return isIP(address) === 0 ? null : address;
 }
 
+/** Returns the form in which equal addresses are equal texts (RFC 5952). Null for what is no address. */
+export function canonicalAddress(text: string): string | null {
+  const address = plainAddress(text);
+  if (address === null || isIP(address) === 4) return address;
+  // An address with a zone belongs to one machine, and no URL has it.
+  return address.includes('%') ? null : new URL(`http://[${address}]`).hostname.slice(1, -1);
+}
+
 /** Returns the /64 of an IPv6 address: one subscriber has 2^64 addresses, and they count as one. */
 export function networkOf(ip: string): string {
   if (!isIPv6(ip)) return ip;
@@ -57,6 +65,11 @@ export function forwardedAddress(forwarded: string, trustedProxies: readonly str
 
 function familyOf(address: string): 'ipv4' | 'ipv6' {
   return isIP(address) === 4 ? 'ipv4' : 'ipv6';
+}
+
+/** Returns true if other machines can resolve a host: names below `localhost` are local to each machine. */
+export function isPublicHost(host: string): boolean {
+  return host !== 'localhost' && !host.endsWith('.localhost');
 }
 
 /** Tells if the host is this one or a name below it; nothing lies at or below an empty name. */

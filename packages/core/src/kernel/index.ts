@@ -1,5 +1,13 @@
 export { AppError, type ErrorCode } from '@fairlead/contract/errors';
-export { forwardedAddress, isHostAtOrBelow, isInRanges, networkOf, plainAddress } from './address.ts';
+export {
+  canonicalAddress,
+  forwardedAddress,
+  isHostAtOrBelow,
+  isInRanges,
+  isPublicHost,
+  networkOf,
+  plainAddress,
+} from './address.ts';
 export {
   type Actor,
   actorUserId,
@@ -15,7 +23,7 @@ export { isExcluded, isUniqueViolation } from './database-errors.ts';
 export { withDeletedApps } from './deleted-apps.ts';
 export { type DiskSpace, freeDiskBytes, readDisk, readDisks, reserveOf, roomOf } from './disk.ts';
 export { notifyChange } from './notify-change.ts';
-export { type Page, toPage } from './page.ts';
-export { retention } from './retention.ts';
-export { clipText, firstFreeSlug, toSlug } from './text.ts';
+export { type CountedPage, countMax, type Page, toPage } from './page.ts';
+export { reservedSince, retention } from './retention.ts';
+export { clipText, describeCommit, firstFreeSlug, toSlug, withoutServerPath } from './text.ts';
 export { hashToken, mintToken } from './token.ts';

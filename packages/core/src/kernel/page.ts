@@ -22,6 +22,24 @@ export interface Page<Item> {
   nextCursor: string | null;
 }
 
+/** Bounds the cost of a count: the audit log of a busy organization is longer. */
+export const countMax = 100_000;
+
+/** Page of a list that says how many rows match its filters. */
+export function countedPageSchema<Item extends z.ZodType>(item: Item) {
+  return pageSchema(item).extend({
+    /** Number of rows that match, up to 100,000; null on every page but the first. */
+    total: z.number().int().nullable(),
+  });
+}
+
+export interface CountedPage<Item> extends Page<Item> {
+  total: number | null;
+}
+
+/** Day range of a list: `from` is inclusive, `to` exclusive. */
+export const dateRangeShape = { from: z.coerce.date().optional(), to: z.coerce.date().optional() };
+
 /** Turns `limit + 1` rows into a page: the extra row only proves that there is more. */
 export function toPage<Row, Item>(
   rows: readonly Row[],

@@ -41,3 +41,24 @@ export function firstFreeSlug(wanted: string, taken: ReadonlySet<string>): strin
 export function clipText(text: string, lengthMax: number): string {
   return text.replaceAll('\0', '').slice(0, lengthMax);
 }
+
+/** Removes the folders of a server's PATH, which older agents quote in their messages. */
+export function withoutServerPath(message: string): string {
+  return message.replace(/ in PATH \([^)]*\)/g, ' in PATH');
+}
+
+export interface CommitText {
+  readonly commitHash?: string | null;
+  readonly commitSubject?: string | null;
+  readonly commitAuthor?: string | null;
+  /** Requested branch, tag or commit; empty: the default branch. */
+  readonly ref?: string;
+}
+
+/** Names a commit in a sentence: subject, short hash and author, or the ref before the commit is known. */
+export function describeCommit({ commitHash, commitSubject, commitAuthor, ref }: CommitText): string {
+  if (!commitHash) return ref ? `Newest commit of ${ref}` : 'Newest commit of the default branch';
+  const hash = commitHash.slice(0, 7);
+  const subject = commitSubject ? `${commitSubject} (${hash})` : `Commit ${hash}`;
+  return commitAuthor ? `${subject} by ${commitAuthor}` : subject;
+}

@@ -89,10 +89,12 @@ test('instances follow the last report, and the app is as healthy as they are', 
     status: 'healthy',
     instances: [{ id: one.instanceId, state: 'healthy', port: 20_001 }],
   });
-  await world.report({ instances: [{ ...one, state: InstanceState.CRASHED, detail: 'It ended\0 with code 1.' }] });
+  await world.report({
+    instances: [{ ...one, state: InstanceState.CRASHED, detail: 'It ended\0: no `x` in PATH (/opt/x:/bin).' }],
+  });
   expect(await getShop()).toMatchObject({
     status: 'unhealthy',
-    instances: [{ state: 'crashed', detail: 'It ended with code 1.' }],
+    instances: [{ state: 'crashed', detail: 'It ended: no `x` in PATH.' }],
   });
   await world.report({ instances: [] });
   expect((await getShop()).instances).toEqual([]);

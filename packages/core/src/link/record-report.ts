@@ -20,6 +20,7 @@ import {
   notifyChange,
   type OrganizationCtx,
   type SystemCtx,
+  withoutServerPath,
 } from '../kernel/index.ts';
 import {
   type DiskView,
@@ -28,7 +29,8 @@ import {
   type ServerNetwork,
   serverNetworkSchema,
 } from '../server/index.ts';
-import { recordVolumes } from '../volume/index.ts';
+import { recordSnapshots, recordVolumes } from '../volume/index.ts';
+import { recordRestores } from '../volume-move/index.ts';
 
 export interface RecordReportInput {
   readonly serverId: string;
@@ -70,6 +72,8 @@ export async function recordReport(ctx: SystemCtx, input: RecordReportInput): Pr
   await recordBenchmarks(scope, { serverId, statuses: report.benchmarks });
   await recordInstances(scope, serverId, report.instances);
   await recordVolumes(scope, { serverId, volumes: report.volumes });
+  await recordSnapshots(scope, { serverId, statuses: report.volumeTasks });
+  await recordRestores(scope, { serverId, statuses: report.volumeTasks });
   if (report.agent !== undefined) await recordAgent(scope, { serverId, status: report.agent });
 
   const applied = report.applied ?? { epoch: server.appliedEpoch, number: server.appliedNumber };
@@ -145,7 +149,7 @@ async function recordInstances(
       pid: positive(status.pid),
       port: positive(status.port),
       restarts: Math.min(status.restarts, 2_000_000_000),
-      detail: clipText(status.detail, 1000),
+      detail: withoutServerPath(clipText(status.detail, 1000)),
       process: clipText(status.process, 40) || 'web',
       cpuMillis: Math.min(status.cpuMillis, 2_000_000_000),
       memoryBytes: Number(BigInt.asUintN(50, status.memoryBytes)),

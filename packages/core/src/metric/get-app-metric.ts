@@ -19,25 +19,27 @@ interface SampleRow {
   readonly seconds: number;
   readonly requests: bigint;
   readonly errors: bigint;
+  readonly clientErrors: bigint;
   readonly latency: Uint8Array | null;
   readonly cpuMillis: number;
   readonly memoryBytes: bigint;
   readonly inFlight: number;
 }
 
-/** Requests, errors, latency, CPU and memory of an app on all its servers over a range, and where deployments went live or failed in it. */
+/** Requests, errors, latency, CPU and memory of an app on all its servers over a period, and where deployments went live or failed in it. */
 export async function getAppMetric(ctx: Ctx, input: AppMetricInput): Promise<AppMetric> {
   const { organizationId } = ctx;
   const { appId } = input;
   const { environmentId, servers } = await requirePlacement(ctx, input);
   const serverIds = servers.map(({ serverId }) => serverId);
   const now = ctx.clock.now();
-  const window = chartWindow(input.range, now);
+  const window = chartWindow(input, now);
   const rows: SampleRow[] = [];
   for (const segment of window.segments) {
     rows.push(
       ...(await ctx.tx.$queryRaw<SampleRow[]>`
-        SELECT server_id AS "serverId", at, seconds, requests, errors, CASE WHEN requests > 0 THEN latency END AS "latency",
+        SELECT server_id AS "serverId", at, seconds, requests, errors, client_errors AS "clientErrors",
+               CASE WHEN requests > 0 THEN latency END AS "latency",
                cpu_millis_avg AS "cpuMillis", memory_bytes_max AS "memoryBytes", in_flight_max AS "inFlight"
         FROM ${Prisma.raw(`metric.app_${segment.resolution}`)}
         WHERE app_id = ${appId} AND environment_id = ${environmentId} AND server_id = ANY(${[...serverIds]}::text[])
@@ -50,7 +52,7 @@ export async function getAppMetric(ctx: Ctx, input: AppMetricInput): Promise<App
       environmentId,
       organizationId,
       state: { in: ['live', 'failed'] },
-      finishedAt: { gte: window.from, lt: now },
+      finishedAt: { gte: window.from, lt: new Date(Math.min(window.to.getTime(), now.getTime())) },
     },
     select: { id: true, number: true, commitHash: true, state: true, finishedAt: true },
     orderBy: { finishedAt: 'desc' },
@@ -76,6 +78,7 @@ export async function getAppMetric(ctx: Ctx, input: AppMetricInput): Promise<App
     totals: {
       requests: sum(rows, (row) => row.requests),
       errors: sum(rows, (row) => row.errors),
+      clientErrors: sum(rows, (row) => row.clientErrors),
       p50Ms: quantileMs(whole, 0.5),
       p95Ms: quantileMs(whole, 0.95),
       p99Ms: quantileMs(whole, 0.99),
@@ -104,6 +107,7 @@ function toPoint(
     at: new Date(startMs),
     requestsPerSecond: sum(rows, (row) => row.requests) / seconds,
     errorsPerSecond: sum(rows, (row) => row.errors) / seconds,
+    clientErrorsPerSecond: sum(rows, (row) => row.clientErrors) / seconds,
     p50Ms: quantileMs(histogram, 0.5),
     p95Ms: quantileMs(histogram, 0.95),
     p99Ms: quantileMs(histogram, 0.99),

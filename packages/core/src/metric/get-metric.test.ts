@@ -41,6 +41,7 @@ beforeAll(async () => {
           environmentId,
           requests: 10,
           errors: 1,
+          clientErrors: 2,
           latency: histogramToWire({
             counts: new Map([
               [bucketIndex(1000), 9],
@@ -78,14 +79,17 @@ function routeSample(host: string, pathPrefix: string, requests: number, latency
 test('an app’s routes are listed separately, the busiest first, with their own quantiles', async () => {
   for (const range of ['15m', '24h'] as const) {
     const { routes, from, to } = await world.tenant((ctx) => listRouteMetrics(ctx, { appId: app.appId, range }));
-    expect(to.getTime() - from.getTime()).toBeGreaterThanOrEqual(range === '15m' ? 900_000 : 86_400_000);
+    expect(to.getTime() - from.getTime()).toBe(range === '15m' ? 900_000 : 86_400_000);
+    // Routes add up to the totals of the chart beside them.
+    const { totals } = await world.tenant((ctx) => getAppMetric(ctx, { appId: app.appId, range }));
+    const seconds = totals.requests / 10;
     expect(routes.map(({ host, pathPrefix, requests }) => [host, pathPrefix, requests])).toEqual([
-      ['shop.test', '/', 840],
-      ['shop.test', '/api', 240],
-      ['', '', 120],
+      ['shop.test', '/', 7 * seconds],
+      ['shop.test', '/api', 2 * seconds],
+      ['', '', seconds],
     ]);
     expect(routes[0]?.p99Ms).toBeCloseTo(1, 1);
-    expect(routes[1]).toMatchObject({ errors: 120, clientErrors: 120 });
+    expect(routes[1]).toMatchObject({ errors: seconds, clientErrors: seconds });
     expect(routes[1]?.p50Ms).toBeGreaterThan(75);
   }
 });
@@ -119,6 +123,7 @@ test('a chart of an app shows rates, true quantiles, CPU and memory of each step
   expect(last).toMatchObject({
     requestsPerSecond: 10,
     errorsPerSecond: 1,
+    clientErrorsPerSecond: 2,
     cpuMillis: 200,
     memoryBytes: 64_000_000,
     inFlight: 3,
@@ -135,6 +140,16 @@ test('a long range shows the last minutes although they are not rolled up yet', 
     const metric = await world.tenant((ctx) => getAppMetric(ctx, { appId: app.appId, range }));
     expect(metric.totals.requests, range).toBeGreaterThan(1100);
   }
+});
+
+test('a period between two times has its own totals, and the one before it none', async () => {
+  const to = world.clock.now();
+  const from = new Date(to.getTime() - 60_000);
+  const metric = await world.tenant((ctx) => getAppMetric(ctx, { appId: app.appId, from, to }));
+  expect(metric.totals.requests).toBe(10 * ((metric.to.getTime() - metric.from.getTime()) / 1000));
+  expect(metric.totals.clientErrors).toBe(metric.totals.requests / 5);
+  const hour = { appId: app.appId, range: '1h', previous: true } as const;
+  expect((await world.tenant((ctx) => getAppMetric(ctx, hour))).totals.requests).toBe(0);
 });
 
 test('lists show the last seconds and the last minutes', async () => {
@@ -179,7 +194,7 @@ test('a chart of an app on several servers adds up their rates and use, and merg
   expect(last).toMatchObject({ requestsPerSecond: 40, errorsPerSecond: 1, cpuMillis: 300, memoryBytes: 65_000_000 });
   // Nine of forty requests were fast: the median is that of the other server.
   expect(last?.p50Ms).toBeGreaterThan(75);
-  expect((await routes()).routes[0]?.requests).toBe(before + 120 * 30);
+  expect((await routes()).routes[0]?.requests).toBe((before / 7) * 37);
 
   const [listed] = (await world.tenant((ctx) => listApps(ctx, { limit: 1 }, { localHttpsPort: 4443 }))).items;
   expect(listed).toMatchObject({ serverCount: 2, requestsPerSecond: 40, errorsPerSecond: 1 });

@@ -20,14 +20,14 @@ interface StepRow {
   readonly seconds: bigint;
 }
 
-/** CPU, memory, disk and network of a server over a range. */
+/** CPU, memory, disk and network of a server over a period. */
 export async function getServerMetric(ctx: Ctx, input: ServerMetricInput): Promise<ServerMetric> {
   const { organizationId } = ctx;
   const { serverId } = input;
   const server = await ctx.tx.server.findFirst({ where: { id: serverId, organizationId }, select: { id: true } });
   if (server === null) throw new AppError('server.not_found', { serverId });
   const now = ctx.clock.now();
-  const window = chartWindow(input.range, now);
+  const window = chartWindow(input, now);
   const rows: StepRow[] = [];
   for (const segment of window.segments) {
     rows.push(

@@ -1,11 +1,10 @@
 // Returns the table of an app's routes. Quantiles come from merged histograms, as an app's do.
 import { decodeHistogram, mergeHistograms, quantileMs } from '@fairlead/contract/histogram';
-import { metricRangePlans } from '@fairlead/contract/metrics';
 import { Prisma } from '@fairlead/db';
 import type { Ctx } from '../kernel/index.ts';
 import { requirePlacement } from '../placement/index.ts';
 import type { AppMetricInput, RouteMetric, RouteMetrics } from './schema.ts';
-import { segmentsOf } from './windows.ts';
+import { chartWindow, sumSegments } from './windows.ts';
 
 interface SampleRow {
   readonly host: string;
@@ -16,22 +15,18 @@ interface SampleRow {
   readonly latency: Uint8Array;
 }
 
-const minuteMs = 60_000;
-const hourMs = 60 * minuteMs;
 const routesMax = 100;
 
-/** Requests, errors and latency of each of an app's routes over a range, on all its servers. */
+/** Requests, errors and latency of each of an app's routes over a period, on all its servers. */
 export async function listRouteMetrics(ctx: Ctx, input: AppMetricInput): Promise<RouteMetrics> {
   const { organizationId } = ctx;
   const { appId } = input;
   const { environmentId, servers } = await requirePlacement(ctx, input);
   const serverIds = servers.map(({ serverId }) => serverId);
   const now = ctx.clock.now();
-  const { lengthMs } = metricRangePlans[input.range];
-  // A sum needs no steps, so the coarsest rows do, from the beginning of one of them.
-  const [resolution, unitMs] = lengthMs > hourMs ? (['1h', hourMs] as const) : (['1m', minuteMs] as const);
-  const from = Math.floor((now.getTime() - lengthMs) / unitMs) * unitMs;
-  const parts = segmentsOf(resolution, from, now.getTime(), now).map(
+  // The chart's own period, so that the routes add up to its totals.
+  const window = chartWindow(input, now);
+  const parts = sumSegments(window, now).map(
     (segment) => Prisma.sql`
       SELECT host, path_prefix, requests, errors, client_errors, latency
       FROM ${Prisma.raw(`metric.route_${segment.resolution}`)}
@@ -47,7 +42,7 @@ export async function listRouteMetrics(ctx: Ctx, input: AppMetricInput): Promise
     FROM sample JOIN busiest USING (host, path_prefix)`;
   const groups = Map.groupBy(rows, (row) => `${row.host} ${row.pathPrefix}`);
   const routes = [...groups.values()].flatMap(toRoute).sort(byRequests);
-  return { from: new Date(from), to: now, routes };
+  return { from: window.from, to: window.to, routes };
 }
 
 function toRoute(rows: readonly SampleRow[]): RouteMetric[] {

@@ -13,10 +13,14 @@ export interface TrafficTarget {
   readonly serverId: string;
 }
 
-export interface Traffic {
+/** Current figures of an app. */
+export interface TrafficFigures {
   readonly requestsPerSecond: number;
   readonly errorsPerSecond: number;
   readonly p99Ms: number | null;
+}
+
+export interface Traffic extends TrafficFigures {
   /** Requests per second of the last 30 minutes, oldest first. */
   readonly sparkline: readonly number[];
 }
@@ -51,18 +55,28 @@ export async function loadTraffic(ctx: Ctx, targets: readonly TrafficTarget[]): 
   if (targets.length === 0) return new Map();
   const now = ctx.clock.now();
   const lines = await loadSparklines(ctx, targets, now);
-  const { current, recent } = await loadLatencies(ctx, targets, now);
+  const figures = await loadFigures(ctx, targets);
   const found = new Map<string, Traffic>();
   for (const appId of new Set(targets.map((target) => target.appId))) {
+    const sparkline = lines.get(appId);
+    const current = figures.get(appId);
+    if (sparkline === undefined && current === undefined) continue;
+    found.set(appId, { ...noTraffic, ...current, ...(sparkline === undefined ? {} : { sparkline }) });
+  }
+  return found;
+}
+
+/** Returns the current figures for each app id; apps without a request in the last minutes are missing. */
+export async function loadFigures(ctx: Ctx, targets: readonly TrafficTarget[]): Promise<Map<string, TrafficFigures>> {
+  const { current, recent } = await loadLatencies(ctx, targets, ctx.clock.now());
+  const found = new Map<string, TrafficFigures>();
+  for (const appId of new Set([...current.keys(), ...recent.keys()])) {
     const rows = current.get(appId) ?? [];
     const answered = rows.some(({ requests }) => requests > 0n) ? rows : (recent.get(appId) ?? []);
-    const sparkline = lines.get(appId);
-    if (sparkline === undefined && rows.length === 0) continue;
     found.set(appId, {
       requestsPerSecond: rows.reduce((total, row) => total + Number(row.requests), 0) / currentSeconds,
       errorsPerSecond: rows.reduce((total, row) => total + Number(row.errors), 0) / currentSeconds,
       p99Ms: quantileMs(mergeHistograms(answered.map(({ latency }) => decodeHistogram(latency))), 0.99),
-      sparkline: sparkline ?? noTraffic.sparkline,
     });
   }
   return found;

@@ -1,25 +1,47 @@
-// Schemas of charts: ranges, points and deploy markers.
+// Schemas of charts: periods, points and deploy markers.
 
 import { appIdSchema, deploymentIdSchema, environmentIdSchema, serverIdSchema } from '@fairlead/contract/ids';
-import { metricRanges } from '@fairlead/contract/metrics';
+import { metricPeriodMaxMs, metricRanges } from '@fairlead/contract/metrics';
 import { z } from 'zod';
 
 export const rangeSchema = z.enum(metricRanges);
 export type Range = z.infer<typeof rangeSchema>;
 
+/** A range that ends now, or the time from `from` until `to`. Default: the last hour. */
+const periodShape = {
+  range: rangeSchema.optional(),
+  from: z.coerce.date().optional(),
+  to: z.coerce.date().optional(),
+  /** True: the period of the same length right before it, for a comparison. */
+  previous: z.boolean().optional(),
+};
+
+interface PeriodTimes {
+  readonly from?: Date | undefined;
+  readonly to?: Date | undefined;
+}
+
+function isPeriod({ from, to }: PeriodTimes): boolean {
+  if (from === undefined || to === undefined) return from === to;
+  return from < to && to.getTime() - from.getTime() <= metricPeriodMaxMs;
+}
+
+const periodProblem = { path: ['to'], message: 'Give both times, the later one second, at most 400 days apart.' };
+
 /** Default environment: the primary one. */
-export const appMetricInputSchema = z.object({
-  appId: appIdSchema,
-  environmentId: environmentIdSchema.optional(),
-  range: rangeSchema,
-});
+export const appMetricInputSchema = z
+  .object({ appId: appIdSchema, environmentId: environmentIdSchema.optional(), ...periodShape })
+  .refine(isPeriod, periodProblem);
 export type AppMetricInput = z.infer<typeof appMetricInputSchema>;
 
 /** Latencies are null where no request was answered; CPU and memory where no sample arrived. */
 export const appPointSchema = z.object({
   at: z.date(),
   requestsPerSecond: z.number(),
+  /** Responses 5xx and exchanges that failed before a response. */
   errorsPerSecond: z.number(),
+  /** Responses 4xx. */
+  clientErrorsPerSecond: z.number(),
   p50Ms: z.number().nullable(),
   p95Ms: z.number().nullable(),
   p99Ms: z.number().nullable(),
@@ -40,10 +62,11 @@ export const deployMarkerSchema = z.object({
   state: markerStateSchema,
 });
 
-/** Totals of the whole range: sums, with the p99 from the merged histogram. */
+/** Totals of the whole period: sums, with the quantiles from the merged histogram. */
 export const appMetricTotalsSchema = z.object({
   requests: z.number(),
   errors: z.number(),
+  clientErrors: z.number(),
   p50Ms: z.number().nullable(),
   p95Ms: z.number().nullable(),
   p99Ms: z.number().nullable(),
@@ -59,7 +82,7 @@ export const appMetricSchema = z.object({
 });
 export type AppMetric = z.infer<typeof appMetricSchema>;
 
-/** A route of an app over a range. Both names empty: all routes beyond the limit together. */
+/** A route of an app over a period. Both names empty: all routes beyond the limit together. */
 export const routeMetricSchema = z.object({
   host: z.string(),
   pathPrefix: z.string(),
@@ -79,7 +102,9 @@ export const routeMetricsSchema = z.object({
 });
 export type RouteMetrics = z.infer<typeof routeMetricsSchema>;
 
-export const serverMetricInputSchema = z.object({ serverId: serverIdSchema, range: rangeSchema });
+export const serverMetricInputSchema = z
+  .object({ serverId: serverIdSchema, ...periodShape })
+  .refine(isPeriod, periodProblem);
 export type ServerMetricInput = z.infer<typeof serverMetricInputSchema>;
 
 /** Every value is null in a step without a sample. */

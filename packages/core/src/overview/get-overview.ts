@@ -1,97 +1,68 @@
 // Returns the data of the overview page, in a fixed number of queries.
-import { parseId } from '@fairlead/contract/ids';
-import { Prisma } from '@fairlead/db';
-import { copiesOnServer, countApps, loadApps } from '../app/index.ts';
-import { loadDeployments } from '../deployment/index.ts';
+import { countApps, loadApps } from '../app/index.ts';
+import { type AttentionReach, attentionWithin, listAttention } from '../attention/index.ts';
+import { type BuildSlots, loadDeployments } from '../deployment/index.ts';
 import type { AppLinks } from '../domain/index.ts';
 import type { Ctx } from '../kernel/index.ts';
-import { isReached, type Reach, reachWithin } from '../role/index.ts';
-import { listExpiringSecrets } from '../secret/index.ts';
-import { loadServers } from '../server/index.ts';
-import { attentionOf, type FailedDeployment, type UnhealthyApp } from './rules.ts';
-import type { GetOverviewInput, Overview } from './schema.ts';
+import { loadAppFigures } from '../metric/index.ts';
+import { type Reach, reachWithin } from '../role/index.ts';
+import { loadServers, type ServerSummary } from '../server/index.ts';
+import { type ChecklistRights, getChecklist } from './get-checklist.ts';
+import { getTotals } from './get-totals.ts';
+import type { GetOverviewInput, Overview, OverviewApp } from './schema.ts';
 
 const appsShown = 12;
 const serversShown = 12;
-const deploymentsShown = 8;
-const failuresShown = 5;
 
-/** Reach of the reader for each kind of row. */
-export interface OverviewReach {
-  readonly apps: Reach;
-  readonly deployments: Reach;
-  readonly secrets: Reach;
-  /** Servers are the organization's: seen all or none. */
-  readonly servers: boolean;
+export interface OverviewOptions {
+  readonly links: AppLinks;
+  readonly buildSlots: BuildSlots;
+  readonly reach: AttentionReach & { readonly metrics: Reach };
+  readonly checklist: ChecklistRights;
 }
 
 /** The first page: the latest of everything that the reader may see, and what of it deserves attention. */
 export async function getOverview(
   ctx: Ctx,
   { projectId }: GetOverviewInput,
-  links: AppLinks,
-  reach: OverviewReach,
+  { links, buildSlots, reach, checklist }: OverviewOptions,
 ): Promise<Overview> {
-  const sees = {
-    apps: await reachWithin(ctx, reach.apps, projectId),
-    deployments: await reachWithin(ctx, reach.deployments, projectId),
-    secrets: await reachWithin(ctx, reach.secrets, projectId),
-    servers: reach.servers,
-  };
-  const apps = await loadApps(ctx, { reach: sees.apps, order: 'latest', limit: appsShown }, links);
-  const appCount = await countApps(ctx, sees.apps);
-  const servers = sees.servers ? await loadServers(ctx) : [];
-  const deployments = await loadDeployments(ctx, { reach: sees.deployments, limit: deploymentsShown });
+  const sees = await attentionWithin(ctx, reach, projectId);
+  const metrics = await reachWithin(ctx, reach.metrics, projectId);
+  const servers = (sees.servers ? await loadServers(ctx) : []).toSorted((a, b) => isOffline(b) - isOffline(a));
   return {
-    attention: attentionOf({
-      servers,
-      failed: await findFailed(ctx, sees.deployments),
-      unhealthy: await findUnhealthy(ctx, sees.apps),
-      expiring: await listExpiringSecrets(ctx, failuresShown, sees.secrets),
-      now: ctx.clock.now(),
-    }),
-    apps: apps.map(({ summary }) => summary),
-    appCount,
+    attention: await listAttention(ctx, { reach: sees, buildSlots }),
+    totals: await getTotals(ctx, { metrics, deployments: sees.deployments }),
+    checklist: await getChecklist(ctx, checklist),
+    apps: await loadOverviewApps(ctx, sees.apps, links),
+    appCount: await countApps(ctx, sees.apps),
     servers: servers.slice(0, serversShown),
     serverCount: servers.length,
-    deployments,
   };
 }
 
-const environmentColumns = { projectId: Prisma.sql`environment.project_id`, environmentId: Prisma.sql`environment.id` };
-
-/** Returns apps with a failed last deployment: a later success or cancel settles it. */
-async function findFailed(ctx: Ctx, reach: Reach): Promise<FailedDeployment[]> {
-  const rows = await ctx.tx.$queryRaw<
-    { id: string; number: number; appName: string; appSlug: string; failureMessage: string | null }[]
-  >`
-    SELECT last.id, last.number, app.name AS "appName", app.slug AS "appSlug", last.failure_message AS "failureMessage"
-    FROM app CROSS JOIN LATERAL (
-      SELECT * FROM deployment WHERE deployment.app_id = app.id
-      ORDER BY deployment.queued_at DESC, deployment.id DESC LIMIT 1
-    ) AS last
-    JOIN environment ON environment.id = last.environment_id
-    WHERE app.organization_id = ${ctx.organizationId} AND last.state = 'failed' AND ${isReached(reach, environmentColumns)}
-    ORDER BY last.queued_at DESC LIMIT ${failuresShown}`;
-  return rows.map(({ id, ...row }) => ({ ...row, deploymentId: parseId('dep', id) }));
+/** Offline servers come first, so that the page never leaves one out; the others stay in the order of their names. */
+function isOffline({ state }: ServerSummary): number {
+  return Number(state === 'offline');
 }
 
-/** Apps with a live release and, on one of their connected servers, fewer working copies of it than wanted. */
-async function findUnhealthy(ctx: Ctx, reach: Reach): Promise<UnhealthyApp[]> {
-  return ctx.tx.$queryRaw<UnhealthyApp[]>`
-    SELECT app.name AS "appName", app.slug AS "appSlug", environment.id AS "environmentId", environment.name AS "environmentName",
-           sum(least(copies.working, copies.wanted))::int AS "healthy", sum(copies.wanted)::int AS "wanted"
-    FROM placement
-    JOIN placement_server ON placement_server.placement_id = placement.id
-    JOIN app ON app.id = placement.app_id
-    JOIN server ON server.id = placement_server.server_id
-    JOIN environment ON environment.id = placement.environment_id
-    CROSS JOIN ${copiesOnServer}
-    WHERE placement.organization_id = ${ctx.organizationId} AND placement_server.live_release_id IS NOT NULL
-      AND server.connected_gateway IS NOT NULL AND server.applied_epoch = server.desired_epoch
-      AND server.applied_number = server.desired_number
-      AND ${isReached(reach, environmentColumns)}
-    GROUP BY app.id, environment.id
-    HAVING bool_or(copies.working < copies.wanted)
-    ORDER BY app.name, environment.name LIMIT ${failuresShown}`;
+async function loadOverviewApps(ctx: Ctx, reach: Reach, links: AppLinks): Promise<OverviewApp[]> {
+  const loaded = await loadApps(ctx, { reach, order: 'latest', limit: appsShown }, links);
+  const figures = await loadAppFigures(
+    ctx,
+    loaded.map(({ summary }) => ({ appId: summary.id, environmentId: summary.environmentId })),
+  );
+  const ids = loaded.flatMap(({ summary }) => summary.lastDeployment?.id ?? []);
+  const deployments = await loadDeployments(ctx, { reach, ids, limit: appsShown });
+  return loaded.map(({ summary }) => {
+    const { requests, errors, p95Ms } = figures.get(summary.id) ?? { requests: null, errors: null, p95Ms: null };
+    const last = deployments.find(({ id }) => id === summary.lastDeployment?.id);
+    return {
+      ...summary,
+      requests,
+      errorShare: requests === null ? null : errors / requests,
+      p95Ms,
+      deployedBy: last ?? null,
+    };
+  });
 }

@@ -1,2 +1,3 @@
-export { getOverview } from './get-overview.ts';
+export type { ChecklistRights } from './get-checklist.ts';
+export { getOverview, type OverviewOptions } from './get-overview.ts';
 export * from './schema.ts';

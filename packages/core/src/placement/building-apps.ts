@@ -1,4 +1,4 @@
-// Apps that a server builds by their settings. Deployments build them on their first server while it is drained.
+// Apps that a server builds by their settings. Deployments build them on their primary server while it is drained.
 import { parseId } from '@fairlead/contract/ids';
 import type { OrganizationCtx } from '../kernel/index.ts';
 import type { BuildingApp } from './schema.ts';

@@ -25,7 +25,8 @@ export async function createPlacement(ctx: Ctx, input: NewPlacement): Promise<vo
   // A deletion of the environment waits, and then finds the app there.
   const [environment] = await tx.$queryRaw<{ id: string }[]>`
     SELECT id FROM environment
-    WHERE id = ${environmentId} AND organization_id = ${organizationId} AND project_id = ${app.projectId} FOR KEY SHARE`;
+    WHERE id = ${environmentId} AND organization_id = ${organizationId} AND project_id = ${app.projectId} AND kind = 'standard'
+    FOR KEY SHARE`;
   if (environment === undefined) throw new AppError('environment.not_found', { environmentId });
   for (const serverId of serverIds) await requireOpenServer(ctx, { serverId });
   const former = await tx.placement.findFirst({

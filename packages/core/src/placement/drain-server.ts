@@ -2,7 +2,7 @@
 import { Prisma } from '@fairlead/db';
 import { recordAudit } from '../audit/index.ts';
 import { AppError, actorUserId, type Ctx, notifyChange } from '../kernel/index.ts';
-import { uninstallView } from '../server/index.ts';
+import { bumpServer, uninstallView } from '../server/index.ts';
 import { detachServer } from './detach-server.ts';
 import { lockDrainedApps, type VerifyRights } from './drained-apps.ts';
 import { getDrain } from './get-drain.ts';
@@ -22,7 +22,7 @@ export async function drainServer(
   const placed = await lockDrainedApps(ctx, input, verifyRights);
   const server = await tx.server.findFirst({
     where: { id: serverId, organizationId },
-    select: { name: true, drainedAt: true, uninstall: true },
+    select: { name: true, drainedAt: true, uninstall: true, baseDomain: true },
   });
   if (server === null) throw new AppError('server.not_found', { serverId });
   if (!drained && uninstallView(server.uninstall)?.state === 'running') {
@@ -37,6 +37,8 @@ export async function drainServer(
       data: drained ? by : { drainedAt: null, drainedByUserId: null, uninstall: Prisma.DbNull },
     });
   }
+  // A drained server has no deployment URLs.
+  if (was !== drained && server.baseDomain !== null) await bumpServer(ctx, serverId);
   await recordAudit(ctx, {
     action: 'server.drain',
     target: { kind: 'server', id: serverId, label: server.name },

@@ -6,10 +6,12 @@ import { type TestDatabase, testDatabase } from '@fairlead/db/testing';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { updateConfig } from '../app/index.ts';
 import { recordArtifact } from '../artifact/index.ts';
-import { createDeployment, getDeployment, moveApps, restartApp } from '../deployment/index.ts';
+import { createDeployment, getDeployment, restartApp } from '../deployment/index.ts';
 import { forOrganization } from '../kernel/index.ts';
 import { recordReport } from '../link/index.ts';
+import { deleteServer } from '../server/index.ts';
 import { auditOf, builtStatus, commitHash, rolloutStatus, type TestWorld, testWorld } from '../testing/index.ts';
+import { moveApps } from '../volume-move/index.ts';
 import { stayReason } from './drained-apps.ts';
 import { attachServer, drainServer, getDrain, requirePlacement } from './index.ts';
 
@@ -128,6 +130,16 @@ test('a build server that is drained names the apps that it builds, and does not
   expect(await builds()).toEqual([]);
   await drain(edge);
   await goLive(world.serverId, world.serverId);
+});
+
+test('without its deleted build server an app builds on its first server, and its settings still save', async () => {
+  const update = (settings: object) => world.tenant((ctx) => updateConfig(ctx, { appId, settings }));
+  await update({ buildServerId: edge });
+  await world.tenant((ctx) => deleteServer(ctx, { serverId: edge, confirmName: 'edge' }));
+  await goLive(world.serverId, world.serverId);
+  await update({ buildCommand: 'npm run pack' });
+  const foreign = { buildServerId: newId('srv') };
+  await expect(update(foreign)).rejects.toMatchObject({ code: 'server.not_found' });
 });
 
 test('a deployment that waited when its servers were drained fails with the reason', async () => {

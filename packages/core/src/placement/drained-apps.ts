@@ -1,10 +1,18 @@
 // Apps of a server with the reason why each can't leave it.
-import { type AppId, type EnvironmentId, parseId } from '@fairlead/contract/ids';
+import { type AppId, type EnvironmentId, parseId, type VolumeMoveId } from '@fairlead/contract/ids';
 import { activeDeploymentStates } from '../deployment/schema.ts';
 import type { OrganizationCtx } from '../kernel/index.ts';
 import { isConnected } from '../server/index.ts';
 import type { ServerDrainInput, StayReason } from './schema.ts';
 import { lockApps } from './store.ts';
+
+export interface DrainedVolume {
+  readonly name: string;
+  /** Last report of the server; null: none yet. */
+  readonly usedBytes: number | null;
+  /** Time of the newest snapshot of the server's volume. */
+  readonly snapshotAt: Date | null;
+}
 
 export interface DrainedApp {
   readonly appId: AppId;
@@ -14,6 +22,10 @@ export interface DrainedApp {
   readonly environmentName: string;
   readonly hosts: string[];
   readonly hasVolumes: boolean;
+  /** Volumes that a move would copy from the server. */
+  readonly volumes: DrainedVolume[];
+  /** The move that takes the app from the server with its volumes. */
+  readonly move: VolumeMoveId | null;
   /** Null: it can leave. */
   readonly stays: StayReason | null;
 }
@@ -41,7 +53,7 @@ export type VerifyRights = () => Promise<void>;
 
 /**
  * Locks the apps of a server, then the server, so that no app joins it until the transaction ends. Rights that were checked
- * before may miss an app that came meanwhile, so they are verified again. Returns the apps that are locked.
+ * before may miss an app that joined since, so they are verified again. Returns the apps that are locked.
  */
 export async function lockDrainedApps(
   ctx: OrganizationCtx,
@@ -87,12 +99,18 @@ export async function loadDrainedApps(
   const select = { appId: true, environmentId: true };
   const keyOf = (row: { readonly appId: string; readonly environmentId: string }) =>
     `${row.appId} ${row.environmentId}`;
-  const volumes = await tx.volume.findMany({ where: { releasedAt: null, OR: places }, select });
+  const volumes = await loadVolumes(ctx, serverId);
+  const moves = await tx.volumeMove.findMany({
+    where: { organizationId, sourceServerId: serverId, state: { in: ['copying', 'restoring', 'deploying'] } },
+    select: { ...select, id: true },
+  });
   const active = await tx.deployment.findMany({
     where: { state: { in: [...activeDeploymentStates] }, OR: places },
     select,
   });
-  const [withVolumes, underWay] = [new Set(volumes.map(keyOf)), new Set(active.map(keyOf))];
+  const underWay = new Set(active.map(keyOf));
+  const volumesOf = Map.groupBy(volumes, keyOf);
+  const moveOf = new Map(moves.map((move) => [keyOf(move), parseId('vmv', move.id)]));
   return rows.map((row) => ({
     appId: parseId('app', row.appId),
     slug: row.app.slug,
@@ -100,9 +118,15 @@ export async function loadDrainedApps(
     environmentId: parseId('env', row.environmentId),
     environmentName: row.environment.name,
     hosts: [...new Set(row.domains.map(({ host }) => host))],
-    hasVolumes: withVolumes.has(keyOf(row)),
+    hasVolumes: volumesOf.has(keyOf(row)),
+    volumes: (volumesOf.get(keyOf(row)) ?? []).map(({ name, usedBytes, snapshotAt }) => ({
+      name,
+      usedBytes: usedBytes === null ? null : Number(usedBytes),
+      snapshotAt,
+    })),
+    move: moveOf.get(keyOf(row)) ?? null,
     stays: stayReason({
-      hasVolumes: withVolumes.has(keyOf(row)) && !leaveVolumes,
+      hasVolumes: volumesOf.has(keyOf(row)) && !leaveVolumes,
       isUnderWay: underWay.has(keyOf(row)),
       others: row.servers.map(({ liveReleaseId, server }) => ({
         isLive: liveReleaseId !== null,
@@ -111,4 +135,38 @@ export async function loadDrainedApps(
       })),
     }),
   }));
+}
+
+/**
+ * Returns the volumes of each app on the server: those that it or no server reported, and those of the live release, because a new
+ * one is reported only minutes later.
+ */
+function loadVolumes({ tx, organizationId }: OrganizationCtx, serverId: string) {
+  return tx.$queryRaw<
+    { appId: string; environmentId: string; name: string; usedBytes: bigint | null; snapshotAt: Date | null }[]
+  >`
+    WITH placed AS (
+      SELECT placement.app_id, placement.environment_id, placement_server.live_release_id
+      FROM placement_server JOIN placement ON placement.id = placement_server.placement_id
+      WHERE placement_server.organization_id = ${organizationId} AND placement_server.server_id = ${serverId}
+    ), named AS (
+      SELECT placed.app_id, placed.environment_id, volume.name
+      FROM placed JOIN volume ON volume.app_id = placed.app_id AND volume.environment_id = placed.environment_id
+      WHERE volume.organization_id = ${organizationId} AND volume.released_at IS NULL
+        AND (jsonb_exists(volume.used_bytes, ${serverId}) OR volume.used_bytes = '{}'::jsonb)
+      UNION
+      SELECT placed.app_id, placed.environment_id, mount->>'name'
+      FROM placed JOIN release ON release.id = placed.live_release_id
+      JOIN app_config ON app_config.id = release.config_id
+      CROSS JOIN jsonb_array_elements(coalesce(app_config.settings->'volumes', '[]'::jsonb)) AS mount
+    )
+    SELECT named.app_id AS "appId", named.environment_id AS "environmentId", named.name,
+           (volume.used_bytes->>${serverId}::text)::bigint AS "usedBytes",
+           (SELECT max(snapshot.created_at) FROM volume_snapshot AS snapshot
+            WHERE snapshot.volume_id = volume.id AND snapshot.server_id = ${serverId}
+              AND snapshot.state = 'stored') AS "snapshotAt"
+    FROM named
+    LEFT JOIN volume ON volume.app_id = named.app_id AND volume.environment_id = named.environment_id
+      AND volume.name = named.name AND volume.organization_id = ${organizationId}
+    ORDER BY named.app_id, named.environment_id, named.name`;
 }

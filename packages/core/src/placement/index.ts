@@ -3,7 +3,7 @@ export { listBuildingApps } from './building-apps.ts';
 export { createPlacement } from './create-placement.ts';
 export { detachServer } from './detach-server.ts';
 export { drainServer } from './drain-server.ts';
-export { lockDrainedApps, type VerifyRights } from './drained-apps.ts';
+export { type DrainedApp, lockDrainedApps, type VerifyRights } from './drained-apps.ts';
 export { getDrain } from './get-drain.ts';
 export { moveServer } from './move-server.ts';
 export { pauseDeploys } from './pause-deploys.ts';
@@ -15,6 +15,8 @@ export {
   lockApps,
   type Placement,
   type PlacementServer,
+  requireNoCopy,
+  requireNoPreview,
   requireNothingUnderWay,
   requireOpenServer,
   requirePlacement,

@@ -1,5 +1,5 @@
 // Schemas of placements in the API: an app in one of its environments, and its servers there.
-import { appIdSchema, environmentIdSchema, serverIdSchema } from '@fairlead/contract/ids';
+import { appIdSchema, environmentIdSchema, serverIdSchema, volumeMoveIdSchema } from '@fairlead/contract/ids';
 import { z } from 'zod';
 
 /** An app in one of its environments; default: its primary environment. */
@@ -52,6 +52,18 @@ export const serverDrainSchema = z.object({
       /** Hosts of its domains there: their DNS records must leave the server with it. */
       hosts: z.array(z.string()),
       hasVolumes: z.boolean(),
+      /** Volumes that a move would copy from the server. */
+      volumes: z.array(
+        z.object({
+          name: z.string(),
+          /** Last report of the server; null: none yet. */
+          usedBytes: z.number().int().nullable(),
+          /** Time of the newest snapshot of the server's volume. */
+          snapshotAt: z.date().nullable(),
+        }),
+      ),
+      /** The move that takes the app from the server with its volumes. */
+      move: volumeMoveIdSchema.nullable(),
       /** Null: it can leave, because it also runs elsewhere. */
       stays: stayReasonSchema.nullable(),
     }),

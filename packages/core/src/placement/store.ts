@@ -95,13 +95,15 @@ export async function requirePlacement(ctx: OrganizationCtx, where: PlacementWhe
   return placement;
 }
 
-/** Throws server.not_found and server.drained. */
+/** Waits for a drain or uninstall under way. Throws server.not_found and server.drained. */
 export async function requireOpenServer(
   { tx, organizationId }: OrganizationCtx,
   { serverId }: { readonly serverId: string },
 ): Promise<void> {
-  const server = await tx.server.findFirst({ where: { id: serverId, organizationId }, select: { drainedAt: true } });
-  if (server === null) throw new AppError('server.not_found', { serverId });
+  const [server] = await tx.$queryRaw<{ drainedAt: Date | null }[]>`
+    SELECT drained_at AS "drainedAt" FROM server
+    WHERE id = ${serverId} AND organization_id = ${organizationId} FOR KEY SHARE`;
+  if (server === undefined) throw new AppError('server.not_found', { serverId });
   if (server.drainedAt !== null) throw new AppError('server.drained', { serverId });
 }
 
@@ -112,7 +114,29 @@ export async function lockApps(ctx: OrganizationCtx, appIds: readonly string[]):
     ORDER BY id FOR NO KEY UPDATE`;
 }
 
-/** Throws placement.under_way while a deployment builds or rolls out. Requires the lock of the app. */
+/** Throws preview.inherited: a preview follows its pull request, with settings and secrets of another environment. */
+export async function requireNoPreview(
+  { tx, organizationId }: OrganizationCtx,
+  { environmentId }: { readonly environmentId: string },
+): Promise<void> {
+  const previews = await tx.environment.count({ where: { id: environmentId, organizationId, kind: 'preview' } });
+  if (previews > 0) throw new AppError('preview.inherited', { environmentId });
+}
+
+/** Throws volume_move.under_way while the volumes of the app are copied. Requires the lock of the app. */
+export async function requireNoCopy(
+  ctx: OrganizationCtx,
+  { appId, environmentId }: { readonly appId: string; readonly environmentId: string },
+): Promise<void> {
+  const where = { organizationId: ctx.organizationId, appId, environmentId };
+  const copies = await ctx.tx.volumeMove.count({ where: { ...where, state: { in: ['copying', 'restoring'] } } });
+  if (copies > 0) throw new AppError('volume_move.under_way', { appId, environmentId });
+}
+
+/**
+ * Throws placement.under_way while a deployment builds or rolls out, and volume_move.under_way while volumes are copied.
+ * Requires the lock of the app.
+ */
 export async function requireNothingUnderWay(
   ctx: OrganizationCtx,
   { appId, environmentId }: { readonly appId: string; readonly environmentId: string },
@@ -122,6 +146,7 @@ export async function requireNothingUnderWay(
     select: { id: true },
   });
   if (found !== null) throw new AppError('placement.under_way', { deploymentId: found.id });
+  await requireNoCopy(ctx, { appId, environmentId });
 }
 
 /**

@@ -11,7 +11,7 @@ export async function getProject(ctx: OrganizationCtx, { projectId }: ProjectRef
     select: {
       name: true,
       secretGroups: { where: { deletedAt: null }, select: { name: true }, orderBy: { name: 'asc' } },
-      environments: { select: { name: true }, orderBy: oldestFirst },
+      environments: { where: { kind: 'standard' }, select: { name: true }, orderBy: oldestFirst },
     },
   });
   if (project === null) throw new AppError('project.not_found', { projectId });

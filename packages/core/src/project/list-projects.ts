@@ -22,7 +22,7 @@ export async function listProjects(ctx: Ctx, reach: Reach = wholeReach): Promise
       name: true,
       createdAt: true,
       environments: {
-        where: whereReached(reach),
+        where: { kind: 'standard', ...whereReached(reach) },
         select: { id: true, name: true, protected: true },
         orderBy: oldestFirst,
       },

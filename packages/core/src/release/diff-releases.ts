@@ -2,7 +2,7 @@
 
 import { diffSettings, loadSettings } from '../config/index.ts';
 import { commandLine } from '../kernel/command.ts';
-import { AppError, type Ctx } from '../kernel/index.ts';
+import { AppError, type Ctx, type OrganizationCtx } from '../kernel/index.ts';
 import { requirePlacement } from '../placement/index.ts';
 import type { DiffReleasesInput, ReleaseDiff } from './schema.ts';
 
@@ -27,6 +27,25 @@ export async function diffReleases(ctx: Ctx, input: DiffReleasesInput): Promise<
   };
 }
 
+interface ComparedRelease {
+  readonly configId: string | null;
+  readonly secretSnapshotId: string | null;
+}
+
+/** Returns the names of settings and secrets that differ. */
+export async function compareReleases(
+  ctx: OrganizationCtx,
+  from: ComparedRelease,
+  to: ComparedRelease,
+): Promise<{ readonly settings: readonly string[]; readonly secrets: readonly string[] }> {
+  const settings = diffSettings(await loadSettings(ctx, from.configId), await loadSettings(ctx, to.configId));
+  const secrets = diffSecrets(
+    await loadSecrets(ctx, from.secretSnapshotId),
+    await loadSecrets(ctx, to.secretSnapshotId),
+  );
+  return { settings: settings.map(({ name }) => name), secrets: secrets.map(({ name }) => name) };
+}
+
 async function requireRelease(ctx: Ctx, appId: string, environmentId: string, releaseId: string) {
   const row = await ctx.tx.release.findFirst({
     where: { id: releaseId, appId, environmentId, organizationId: ctx.organizationId },
@@ -41,7 +60,7 @@ interface UsedSecret {
 }
 
 /** Returns the version of each secret that the snapshot gives to the app, keyed by name. */
-async function loadSecrets(ctx: Ctx, snapshotId: string | null): Promise<Map<string, UsedSecret>> {
+async function loadSecrets(ctx: OrganizationCtx, snapshotId: string | null): Promise<Map<string, UsedSecret>> {
   if (snapshotId === null) return new Map();
   const rows = await ctx.tx.secretSnapshotEntry.findMany({
     where: { snapshotId, organizationId: ctx.organizationId, exported: true },

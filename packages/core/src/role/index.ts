@@ -1,7 +1,7 @@
 export { createRole } from './create-role.ts';
 export { deleteRole } from './delete-role.ts';
 export { listRoles } from './list-roles.ts';
-export { loadRights, loadRoleRights } from './load-rights.ts';
+export { knownPermissions, listRights, loadRights, loadRoleRights, type Membership } from './load-rights.ts';
 export { isReached, type Reach, reachOf, reachWithin, whereReached, wholeReach } from './reach.ts';
 export { mayStillAssign, revokeStaleInvitations } from './revoke-stale-invitations.ts';
 export {

@@ -1,4 +1,4 @@
-// Loads a person's rights in their organizations, in one query.
+// Loads the rights of members: of a person in their organizations, or of everyone in one; in one query.
 // Invariant: it never returns more than the rows say; a deleted role has no permissions.
 import { type MemberId, type OrganizationId, parseId } from '@fairlead/contract/ids';
 import { Prisma } from '@fairlead/db';
@@ -16,6 +16,7 @@ export interface Membership {
   /** When the organization is going to end; null: it stays. */
   readonly deleteAt: Date | null;
   readonly memberId: MemberId;
+  readonly userId: string;
   readonly role: MemberRole;
   /** Name of a custom role; null for a built-in one. */
   readonly customName: string | null;
@@ -30,6 +31,7 @@ interface Row {
   readonly requiresTwoFactor: boolean;
   readonly deleteAt: Date | null;
   readonly memberId: string;
+  readonly userId: string;
   readonly role: string;
   readonly customName: string | null;
   readonly customPermissions: string[] | null;
@@ -50,10 +52,19 @@ export async function loadRights(
     input.organizationSlug === undefined ? Prisma.empty : Prisma.sql`AND organization.slug = ${input.organizationSlug}`;
   const byId =
     input.organizationId === undefined ? Prisma.empty : Prisma.sql`AND organization.id = ${input.organizationId}`;
+  return queryMemberships(ctx, Prisma.sql`member.user_id = ${input.userId} ${bySlug} ${byId}`);
+}
+
+/** Rights of every member of an organization, unless it is ending. */
+export async function listRights(ctx: OrganizationCtx): Promise<Membership[]> {
+  return queryMemberships(ctx, Prisma.sql`member.organization_id = ${ctx.organizationId}`);
+}
+
+async function queryMemberships(ctx: SystemCtx | OrganizationCtx, where: Prisma.Sql): Promise<Membership[]> {
   const rows = await ctx.tx.$queryRaw<Row[]>`
     SELECT organization.id AS "organizationId", organization.name AS "organizationName",
            organization.slug AS "organizationSlug", organization.requires_two_factor AS "requiresTwoFactor",
-           organization.delete_at AS "deleteAt", member.id AS "memberId", member.role,
+           organization.delete_at AS "deleteAt", member.id AS "memberId", member.user_id AS "userId", member.role,
            custom.name AS "customName", custom.permissions AS "customPermissions",
            COALESCE((
              SELECT jsonb_agg(jsonb_build_object(
@@ -67,8 +78,8 @@ export async function loadRights(
     FROM member
     JOIN organization ON organization.id = member.organization_id
     LEFT JOIN custom_role AS custom ON custom.id = member.role AND custom.organization_id = member.organization_id
-    WHERE member.user_id = ${input.userId} AND organization.ending_at IS NULL ${bySlug} ${byId}
-    ORDER BY organization.name`;
+    WHERE organization.ending_at IS NULL AND ${where}
+    ORDER BY organization.name, member.id`;
   return rows.map(toMembership);
 }
 
@@ -106,6 +117,7 @@ function toMembership(row: Row): Membership {
     requiresTwoFactor: row.requiresTwoFactor,
     deleteAt: row.deleteAt,
     memberId: parseId('mem', row.memberId),
+    userId: row.userId,
     role,
     customName: row.customName,
     held,

@@ -5,9 +5,9 @@ export { createSecretKeys, type SecretKeys } from './data-key.ts';
 export { deleteSecret } from './delete-secret.ts';
 export { deleteSecretGroup } from './delete-secret-group.ts';
 export { openEnvelope, type Place, sealEnvelope } from './envelope.ts';
+export { type GithubSecret, githubSecretId } from './github-secret.ts';
 export {
-  type ExpiringSecret,
-  listExpiringSecrets,
+  expiringSecretsSql,
   recordSecretReminders,
   type SecretReminder,
 } from './list-expiring-secrets.ts';
@@ -15,6 +15,7 @@ export { listMissingNames } from './list-missing-names.ts';
 export { listSecretGroups } from './list-secret-groups.ts';
 export { listSecretVersions } from './list-secret-versions.ts';
 export { listSecrets } from './list-secrets.ts';
+export { loadSecretItems } from './load-secret-items.ts';
 export { addMasterKey, type KeyWrapper, openMasterKeyFile, pruneMasterKeys } from './master-key.ts';
 export { restoreSecret } from './restore-secret.ts';
 export { revealSecret } from './reveal-secret.ts';

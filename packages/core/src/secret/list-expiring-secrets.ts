@@ -1,7 +1,8 @@
 // Lists secrets that expire soon, for the overview and for a single reminder.
 import { type OrganizationId, parseId } from '@fairlead/contract/ids';
+import { Prisma } from '@fairlead/db';
 import type { Ctx, SystemCtx } from '../kernel/index.ts';
-import { type Reach, whereReached, wholeReach } from '../role/index.ts';
+import { isReached, type Reach, wholeReach } from '../role/index.ts';
 
 const remindBeforeMs = 14 * 24 * 60 * 60_000;
 
@@ -14,26 +15,25 @@ export interface ExpiringSecret {
   readonly expiresAt: Date;
 }
 
-/** Soonest first, at most `limit`. */
-export async function listExpiringSecrets(
-  ctx: Ctx,
-  limit: number,
-  reach: Reach = wholeReach,
-): Promise<ExpiringSecret[]> {
-  const rows = await ctx.tx.secret.findMany({
-    where: {
-      AND: [dueAt(ctx.clock.now()), reach.everywhere ? {} : { OR: placesOf(reach) }],
-      organizationId: ctx.organizationId,
-    },
-    select: columns,
-    orderBy: [{ expiresAt: 'asc' }, { id: 'asc' }],
-    take: limit,
-  });
-  return rows.flatMap(toExpiring);
-}
-
-function placesOf(reach: Reach) {
-  return [{ group: { projectId: { in: [...reach.projectIds] } } }, { environment: whereReached(reach) }];
+/**
+ * Returns the columns id, name, expires_at, owner_name, app_slug and environment_id of secrets that expire soon or have
+ * expired.
+ */
+export function expiringSecretsSql(ctx: Ctx, reach: Reach = wholeReach): Prisma.Sql {
+  const place = {
+    projectId: Prisma.sql`coalesce(secret_group.project_id, environment.project_id)`,
+    environmentId: Prisma.sql`secret.environment_id`,
+  };
+  return Prisma.sql`
+    SELECT secret.id, secret.name, secret.expires_at, coalesce(app.name, secret_group.name) AS owner_name,
+           app.slug AS app_slug, secret.environment_id
+    FROM secret
+    LEFT JOIN app ON app.id = secret.app_id
+    LEFT JOIN environment ON environment.id = secret.environment_id
+    LEFT JOIN secret_group ON secret_group.id = secret.group_id
+    WHERE secret.organization_id = ${ctx.organizationId} AND secret.deleted_at IS NULL
+      AND secret.expires_at <= ${remindBefore(ctx.clock.now())} AND secret_group.deleted_at IS NULL
+      AND ${isReached(reach, place)}`;
 }
 
 export interface SecretReminder {
@@ -86,9 +86,13 @@ const columns = {
 function dueAt(now: Date) {
   return {
     deletedAt: null,
-    expiresAt: { lte: new Date(now.getTime() + remindBeforeMs) },
+    expiresAt: { lte: remindBefore(now) },
     OR: [{ groupId: null }, { group: { deletedAt: null } }],
   };
+}
+
+function remindBefore(now: Date): Date {
+  return new Date(now.getTime() + remindBeforeMs);
 }
 
 function toExpiring(row: {

@@ -15,7 +15,7 @@ export async function listSecrets(ctx: Ctx, input: AppSecretsInput): Promise<App
   return {
     secrets: own.map(viewOf),
     groups: groups
-      .map(({ id, name, attached, secrets }) => ({ id, name, attached, names: secrets.map((row) => row.name) }))
+      .map(({ id, name, attached, secrets }) => ({ id, name, attached, secrets: secrets.map(viewOf) }))
       .sort((a, b) => Number(b.attached) - Number(a.attached)),
     changes: liveReleaseId === null ? null : changesOf(live, resolved.entries),
     problems: [...resolved.problems],

@@ -97,6 +97,9 @@ async function writeMasterKeys(path: string, keys: readonly EnvelopeKey[]): Prom
   try {
     await file.writeFile(keys.map(({ bytes }) => `${Buffer.from(bytes).toString('base64url')}\n`).join(''));
     await file.sync();
+    // Root rotates a key that the user of the services owns.
+    const { uid, gid } = await stat(path);
+    await file.chown(uid, gid);
   } finally {
     await file.close();
   }

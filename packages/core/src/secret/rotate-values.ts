@@ -3,6 +3,7 @@
 import { parseId } from '@fairlead/contract/ids';
 import { AppError, forOrganization, type Log, type SystemCtx } from '../kernel/index.ts';
 import { type SecretKeys, wrappedPlace } from './data-key.ts';
+import { type GithubSecret, githubSecretId } from './github-secret.ts';
 import { loadValues } from './store.ts';
 
 export interface Rotated {
@@ -19,7 +20,10 @@ export async function rotateValues(ctx: SystemCtx, keys: SecretKeys): Promise<Ro
   const reencrypted =
     (await reencryptValues(ctx, keys)) +
     (await reencryptCredentials(ctx, keys)) +
-    (await reencryptCertificateKeys(ctx, keys));
+    (await reencryptCertificateKeys(ctx, keys)) +
+    (await reencryptGithubApps(ctx, keys)) +
+    (await reencryptWebhooks(ctx, keys)) +
+    (await reencryptDnsProviders(ctx, keys));
   // A key in use cannot go: its versions point at it. Retired ones get no new versions. Skips a key that a writer holds:
   // waiting for it while it waits for a value of this batch would be a deadlock.
   const keysDeleted = await ctx.tx.$executeRaw`
@@ -28,6 +32,9 @@ export async function rotateValues(ctx: SystemCtx, keys: SecretKeys): Promise<Ro
         AND NOT EXISTS (SELECT 1 FROM secret_version WHERE secret_version.data_key_id = data_key.id)
         AND NOT EXISTS (SELECT 1 FROM source_credential WHERE source_credential.data_key_id = data_key.id)
         AND NOT EXISTS (SELECT 1 FROM certificate_key WHERE certificate_key.data_key_id = data_key.id)
+        AND NOT EXISTS (SELECT 1 FROM github_app WHERE github_app.data_key_id = data_key.id)
+        AND NOT EXISTS (SELECT 1 FROM app_webhook WHERE app_webhook.data_key_id = data_key.id)
+        AND NOT EXISTS (SELECT 1 FROM dns_provider WHERE dns_provider.data_key_id = data_key.id)
       ORDER BY id FOR UPDATE SKIP LOCKED)`;
   return { rewrapped, reencrypted, keysDeleted };
 }
@@ -122,6 +129,88 @@ async function reencryptCertificateKeys(ctx: SystemCtx, keys: SecretKeys): Promi
     reencrypted += 1;
     const data = { dataKeyId: active.dataKeyId, envelope: active.seal(id, plain) };
     await ctx.tx.certificateKey.update({ where: { id }, data });
+  }
+  return reencrypted;
+}
+
+/** Re-encrypts credentials of DNS providers, which are encrypted like secrets. */
+async function reencryptDnsProviders(ctx: SystemCtx, keys: SecretKeys): Promise<number> {
+  let reencrypted = 0;
+  const due = await ctx.tx.$queryRaw<{ id: string }[]>`
+    SELECT provider.id FROM dns_provider AS provider JOIN data_key ON data_key.id = provider.data_key_id
+    WHERE data_key.retired_at IS NOT NULL ORDER BY provider.id LIMIT ${portion} FOR UPDATE OF provider SKIP LOCKED`;
+  const rows = await ctx.tx.dnsProvider.findMany({
+    where: { id: { in: due.map(({ id }) => id) } },
+    include: { dataKey: true },
+    orderBy: { id: 'asc' },
+  });
+  for (const { id, organizationId, envelope, dataKey } of rows) {
+    const value = { versionId: id, envelope, dataKey };
+    const plain = await keys.open(organizationId, value).catch(undecryptable(ctx.log, { dnsProviderId: id }));
+    if (plain === null) continue;
+    const active = await keys.active(forOrganization(ctx, parseId('org', organizationId)));
+    reencrypted += 1;
+    const data = { dataKeyId: active.dataKeyId, envelope: active.seal(id, plain) };
+    await ctx.tx.dnsProvider.update({ where: { id }, data });
+  }
+  return reencrypted;
+}
+
+/** Re-encrypts the secrets that sign requests to webhooks of apps. */
+async function reencryptWebhooks(ctx: SystemCtx, keys: SecretKeys): Promise<number> {
+  let reencrypted = 0;
+  const due = await ctx.tx.$queryRaw<{ id: string }[]>`
+    SELECT webhook.id FROM app_webhook AS webhook JOIN data_key ON data_key.id = webhook.data_key_id
+    WHERE data_key.retired_at IS NOT NULL ORDER BY webhook.id LIMIT ${portion} FOR UPDATE OF webhook SKIP LOCKED`;
+  const rows = await ctx.tx.appWebhook.findMany({
+    where: { id: { in: due.map(({ id }) => id) } },
+    include: { dataKey: true },
+    orderBy: { id: 'asc' },
+  });
+  for (const { id, organizationId, envelope, dataKey } of rows) {
+    if (envelope === null || dataKey === null) continue;
+    const value = { versionId: id, envelope, dataKey };
+    const plain = await keys.open(organizationId, value).catch(undecryptable(ctx.log, { webhookId: id }));
+    if (plain === null) continue;
+    const active = await keys.active(forOrganization(ctx, parseId('org', organizationId)));
+    reencrypted += 1;
+    const data = { dataKeyId: active.dataKeyId, envelope: active.seal(id, plain) };
+    await ctx.tx.appWebhook.update({ where: { id }, data });
+  }
+  return reencrypted;
+}
+
+/** Re-encrypts the secrets of GitHub Apps. All three of a row change, or none: they share the row's data key. */
+async function reencryptGithubApps(ctx: SystemCtx, keys: SecretKeys): Promise<number> {
+  let reencrypted = 0;
+  const due = await ctx.tx.$queryRaw<{ id: string }[]>`
+    SELECT app.id FROM github_app AS app JOIN data_key ON data_key.id = app.data_key_id
+    WHERE data_key.retired_at IS NOT NULL ORDER BY app.id LIMIT ${portion} FOR UPDATE OF app SKIP LOCKED`;
+  const rows = await ctx.tx.githubApp.findMany({
+    where: { id: { in: due.map(({ id }) => id) } },
+    include: { dataKey: true },
+    orderBy: { id: 'asc' },
+  });
+  for (const { id, organizationId, dataKey, ...row } of rows) {
+    const open = (secret: GithubSecret) =>
+      keys.open(organizationId, { versionId: githubSecretId(id, secret), envelope: row[secret], dataKey });
+    const plain = await Promise.all([open('privateKey'), open('webhookSecret'), open('clientSecret')]).catch(
+      undecryptable(ctx.log, { githubAppId: id }),
+    );
+    if (plain === null) continue;
+    const active = await keys.active(forOrganization(ctx, parseId('org', organizationId)));
+    const seal = (secret: GithubSecret, value: Buffer) => active.seal(githubSecretId(id, secret), value);
+    const [privateKey, webhookSecret, clientSecret] = plain;
+    reencrypted += 1;
+    await ctx.tx.githubApp.update({
+      where: { id },
+      data: {
+        dataKeyId: active.dataKeyId,
+        privateKey: seal('privateKey', privateKey),
+        webhookSecret: seal('webhookSecret', webhookSecret),
+        clientSecret: seal('clientSecret', clientSecret),
+      },
+    });
   }
   return reencrypted;
 }

@@ -87,8 +87,11 @@ export interface EnvText {
   readonly problems: readonly { readonly line: number; readonly message: string }[];
 }
 
-/** Reads a .env: `export`, comments, single, double and back-quoted values, also over several lines. The last of a name counts. */
-export function parseEnvText(text: string): EnvText {
+/**
+ * Reads a .env: `export`, comments, single, double and back-quoted values, also over several lines. The last of a name
+ * counts. `nameProblemOf` says what is wrong with a name; default: the rule of secrets.
+ */
+export function parseEnvText(text: string, nameProblemOf = nameProblem): EnvText {
   const source = text.replace(/^\uFEFF/, '').replace(/\r\n?/g, '\n');
   const entries = new Map<string, EnvLine>();
   const problems: { line: number; message: string }[] = [];
@@ -116,7 +119,7 @@ export function parseEnvText(text: string): EnvText {
       skipLine();
       continue;
     }
-    const problem = nameProblem(name);
+    const problem = nameProblemOf(name);
     const start = line;
     at = head.lastIndex;
     const quote = source[at];

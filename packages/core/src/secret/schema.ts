@@ -11,6 +11,8 @@ import { z } from 'zod';
 import { slugSchema } from '../kernel/text.ts';
 import { nameProblem, secretsMax, valueProblem } from './rules.ts';
 
+export { secretsMax };
+
 export const deliverySchema = z.enum(['environment', 'file']);
 export type Delivery = z.infer<typeof deliverySchema>;
 
@@ -110,7 +112,7 @@ export const appSecretsSchema = z.object({
       id: secretGroupIdSchema,
       name: z.string(),
       attached: z.boolean(),
-      names: z.array(z.string()),
+      secrets: z.array(secretSchema),
     }),
   ),
   /** Differences from the live release, keyed by name; null when nothing is live. */

@@ -4,7 +4,7 @@ import { create, toBinary } from '@bufbuild/protobuf';
 import { SecretBundleSchema, SecretDelivery } from '@fairlead/contract/agent';
 import { Encrypter } from 'age-encryption';
 import type { OrganizationCtx } from '../kernel/index.ts';
-import { type BuildSource, kindOf, opens } from '../source/index.ts';
+import { type BuildSource, credentialsFor } from '../source/index.ts';
 import type { SecretKeys } from './data-key.ts';
 import type { SealedSnapshot } from './secret-sealer.ts';
 
@@ -29,7 +29,7 @@ export async function sealCredentials(
       orderBy: { id: 'asc' },
     });
     // A registry's and a repository's go by the same names, and a build needs one of them.
-    const wanted = rows.filter((row) => row.kind === kindOf(source) && opens(row, source));
+    const wanted = credentialsFor(rows, source, ctx.clock.now());
     const values: { name: string; value: Uint8Array }[] = [];
     for (const row of wanted) {
       const plain = await keys.open(ctx.organizationId, {

@@ -7,7 +7,7 @@ import {
   type SecretSnapshotId,
 } from '@fairlead/contract/ids';
 import { AppError, type OrganizationCtx } from '../kernel/index.ts';
-import { requirePlacement } from '../placement/index.ts';
+import { requireNoPreview, requirePlacement } from '../placement/index.ts';
 import type { StoredValue } from './data-key.ts';
 import { type GroupNodes, type Resolved, resolve, type SecretNode } from './resolve.ts';
 import { deliverySchema, type SecretOwner, type SecretView } from './schema.ts';
@@ -30,6 +30,7 @@ export async function lockShelf(ctx: OrganizationCtx, owner: SecretOwner): Promi
   await ctx.tx.$queryRaw`
     SELECT id FROM app WHERE id = ${owner.appId} AND organization_id = ${organizationId} FOR NO KEY UPDATE`;
   const { environmentId } = await requireAppPlacement(ctx, owner);
+  await requireNoPreview(ctx, { environmentId });
   return { appId: owner.appId, environmentId, groupId: null };
 }
 
@@ -158,12 +159,21 @@ export interface LoadedShelves {
   readonly resolved: Resolved;
 }
 
-/** Everything that an app's next release would choose from, and what it would choose. */
+/**
+ * Everything that an app's next release would choose from, and what it would choose. A preview has the secrets of the
+ * environment that the app's previews use, and none of groups, which hold secrets of production too.
+ */
 export async function loadShelves(
   ctx: OrganizationCtx,
   app: { readonly appId: string; readonly environmentId: string; readonly projectId: string },
 ): Promise<LoadedShelves> {
-  const { appId, environmentId, projectId } = app;
+  const { appId, projectId } = app;
+  const source = await findPreviewSource(ctx, app);
+  if (source !== null) {
+    const inherited = await loadCurrent(ctx, { appId, environmentId: source });
+    return { own: inherited, groups: [], resolved: resolve(inherited.map(nodeOf), []) };
+  }
+  const { environmentId } = app;
   const groups = await ctx.tx.secretGroup.findMany({
     where: { organizationId: ctx.organizationId, projectId, deletedAt: null },
     select: { id: true, name: true, apps: { where: { appId }, select: { appId: true } } },
@@ -180,6 +190,23 @@ export async function loadShelves(
   }));
   const nodes = loaded.map((group): GroupNodes => ({ ...group, secrets: group.secrets.map(nodeOf) }));
   return { own, groups: loaded, resolved: resolve(own.map(nodeOf), nodes) };
+}
+
+/** Returns the environment whose secrets a preview has; null for other environments. */
+async function findPreviewSource(
+  { tx, organizationId }: OrganizationCtx,
+  { appId, environmentId }: { readonly appId: string; readonly environmentId: string },
+): Promise<string | null> {
+  const environment = await tx.environment.findFirst({
+    where: { id: environmentId, organizationId },
+    select: { kind: true },
+  });
+  if (environment?.kind !== 'preview') return null;
+  const policy = await tx.previewPolicy.findFirst({
+    where: { appId, organizationId, placement: { environment: { protected: false } } },
+  });
+  // Without one that fits, it has no secrets.
+  return policy?.environmentId ?? environmentId;
 }
 
 function nodeOf({ versionId, name, references, sizeBytes }: CurrentRow): SecretNode {

@@ -2,8 +2,9 @@
 import { parseId } from '@fairlead/contract/ids';
 import { AppError, type Ctx } from '../kernel/index.ts';
 import { proxySettingsSchema } from '../traffic/index.ts';
+import { readLocalCa } from './agent-host.ts';
 import { type AgentOffer, diskSchema, type GetServerInput, type ServerDetail, serverNetworkSchema } from './schema.ts';
-import { loadServers } from './store.ts';
+import { addressesView, loadServers } from './store.ts';
 
 interface AppRow {
   readonly id: string;
@@ -24,8 +25,12 @@ export async function getServer(
     where: { id: input.serverId, organizationId },
     select: {
       disk: true,
+      hostInfo: true,
       network: true,
       proxy: true,
+      interfaceAddresses: true,
+      connectionAddress: true,
+      enteredAddresses: true,
       desiredEpoch: true,
       desiredNumber: true,
       appliedEpoch: true,
@@ -43,9 +48,11 @@ export async function getServer(
   if (summary === undefined || row === null) throw new AppError('server.not_found', { serverId: input.serverId });
   return {
     ...summary,
+    localCa: readLocalCa(String((row.hostInfo as { localCaPem?: unknown } | null)?.localCaPem ?? '')),
     disk: diskSchema.safeParse(row.disk).data ?? null,
     network: serverNetworkSchema.safeParse(row.network).data ?? null,
     proxy: proxySettingsSchema.parse(row.proxy),
+    addresses: addressesView(row),
     desiredVersion: `${row.desiredEpoch}.${row.desiredNumber}`,
     appliedVersion: `${row.appliedEpoch}.${row.appliedNumber}`,
     apps: apps.map((app) => ({

@@ -1,8 +1,8 @@
 // Records which gateway connection holds a server's agent. The newest connection wins.
 import type { HostInfo, SealingKey } from '@fairlead/contract/agent';
 import { parseId } from '@fairlead/contract/ids';
-import { AppError, forOrganization, notifyChange, type SystemCtx } from '../kernel/index.ts';
-import { agentVersionOf, clipList, hostInfoOf, recipientOf } from './agent-host.ts';
+import { AppError, canonicalAddress, forOrganization, notifyChange, type SystemCtx } from '../kernel/index.ts';
+import { agentVersionOf, clipList, hostInfoOf, interfaceAddressesOf, recipientOf } from './agent-host.ts';
 import { bumpServer } from './bump-server.ts';
 
 export interface OpenSessionInput {
@@ -12,6 +12,8 @@ export interface OpenSessionInput {
   readonly agentVersion: string;
   readonly capabilities: readonly string[];
   readonly host: HostInfo | undefined;
+  /** Address from which the agent connects; null if no trusted proxy names it. */
+  readonly ip?: string | null;
   /** Its signature was checked by the gateway. */
   readonly sealing?: SealingKey | undefined;
   /** Opens the artifact store while the session lasts. */
@@ -41,6 +43,8 @@ export async function openSession(ctx: SystemCtx, input: OpenSessionInput): Prom
       agentVersion: agentVersionOf(input.agentVersion),
       capabilities: clipList(input.capabilities),
       hostInfo: hostInfoOf(input.host),
+      interfaceAddresses: interfaceAddressesOf(input.host),
+      connectionAddress: canonicalAddress(input.ip ?? ''),
     },
   });
   if (server === undefined) throw new AppError('link.server_unknown', { serverId: input.serverId });

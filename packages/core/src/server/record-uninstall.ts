@@ -8,7 +8,7 @@ import { storedUninstall, uninstallView } from './uninstall.ts';
 const reasonMax = 2000;
 const noReason = 'The agent did not say why it could not be removed. Its log on the server says more.';
 
-/** Returns true if the server is deleted. Ignores an agent that was not asked. */
+/** Returns true if the server is deleted. Ignores an agent without such a request. */
 export async function recordUninstall(
   ctx: OrganizationCtx,
   { serverId, status }: { readonly serverId: string; readonly status: UninstallStatus },

@@ -1,8 +1,8 @@
 // Rules of servers: when one counts as connected, and the command that enrols a new one. Pure.
-import type { ServerState } from './schema.ts';
+import type { ServerSort, ServerState, ServerSummary } from './schema.ts';
 
 /** Three missed pings. A gateway that was killed leaves its sessions open in the database; this closes them to the eye. */
-const silenceMaxMs = 70_000;
+export const silenceMaxMs = 70_000;
 
 export interface LinkFacts {
   readonly connectedGateway: string | null;
@@ -17,6 +17,36 @@ export function isConnected(facts: LinkFacts, now: Date): boolean {
 export function serverState(facts: LinkFacts, now: Date): ServerState {
   if (isConnected(facts, now)) return 'online';
   return facts.lastSeenAt === null ? 'never_connected' : 'offline';
+}
+
+const stateOrder: Record<ServerState, number> = { offline: 0, never_connected: 1, online: 2 };
+
+const share = (part: number | null, whole: number | null): number | null =>
+  part === null || whole === null || whole === 0 ? null : part / whole;
+
+const sortValues: Record<Exclude<ServerSort, 'name'>, (server: ServerSummary) => number | null> = {
+  state: ({ state }) => stateOrder[state],
+  cpu: ({ cpuMillis, host }) => share(cpuMillis, host.cpuCount),
+  memory: ({ memoryUsedBytes, memoryTotalBytes }) => share(memoryUsedBytes, memoryTotalBytes),
+  disk: ({ diskUsedBytes, diskTotalBytes }) => share(diskUsedBytes, diskTotalBytes),
+  apps: ({ appCount }) => appCount,
+  last_seen: ({ lastSeenAt }) => lastSeenAt?.getTime() ?? null,
+};
+
+/** Sorts servers, which come by name. Servers of the same value stay in that order; those without one come last. */
+export function sortServers(
+  servers: readonly ServerSummary[],
+  sort: ServerSort,
+  order: 'asc' | 'desc' = sort === 'name' || sort === 'state' ? 'asc' : 'desc',
+): ServerSummary[] {
+  if (sort === 'name') return order === 'asc' ? [...servers] : servers.toReversed();
+  const sign = order === 'asc' ? 1 : -1;
+  return servers.toSorted((one, other) => {
+    const [a, b] = [sortValues[sort](one), sortValues[sort](other)];
+    if (a === b) return 0;
+    if (a === null || b === null) return a === null ? 1 : -1;
+    return a < b ? -sign : sign;
+  });
 }
 
 export interface EnrolmentCommandParts {

@@ -1,7 +1,15 @@
 // Schemas of servers and enrolments in the API.
 
-import { appIdSchema, enrolmentIdSchema, environmentIdSchema, serverIdSchema } from '@fairlead/contract/ids';
+import {
+  appIdSchema,
+  enrolmentIdSchema,
+  environmentIdSchema,
+  projectIdSchema,
+  serverIdSchema,
+} from '@fairlead/contract/ids';
 import { z } from 'zod';
+import { attentionFilterSchema } from '../attention/schema.ts';
+import { countedPageSchema, pageInputSchema, searchSchema } from '../kernel/page.ts';
 import { proxySettingsSchema } from '../traffic/schema.ts';
 
 /** Lower-case, because it becomes part of commands and file names people type. */
@@ -26,6 +34,15 @@ export const hostInfoSchema = z.object({
   isolationOff: z.array(z.string()).default([]),
 });
 export type HostInfoView = z.infer<typeof hostInfoSchema>;
+
+/** Root of the authority that issues a server's certificates of local names. */
+const localCaSchema = z.object({
+  pem: z.string(),
+  /** SHA-256 in hexadecimal pairs. */
+  fingerprint: z.string(),
+  notAfter: z.date(),
+});
+export type LocalCa = z.infer<typeof localCaSchema>;
 
 /** Disk use of the agent's own data, in bytes, as last reported. */
 export const diskSchema = z.object({
@@ -55,6 +72,9 @@ export type ServerNetwork = z.infer<typeof serverNetworkSchema>;
 export const agentTargetSchema = z.enum(['linux-x64', 'linux-arm64']);
 export type AgentTarget = z.infer<typeof agentTargetSchema>;
 
+/** Rows from before signatures have none. */
+const signatureSchema = z.string().default('');
+
 /** A program that this control plane has for servers of one kind. */
 export const agentOfferSchema = z.object({
   target: agentTargetSchema,
@@ -62,6 +82,8 @@ export const agentOfferSchema = z.object({
   /** "sha256:…" */
   digest: z.string(),
   sizeBytes: z.number(),
+  /** Signature file in the format of minisign; empty: unsigned, which only agents of a development build accept. */
+  signature: signatureSchema,
 });
 export type AgentOffer = Readonly<z.infer<typeof agentOfferSchema>>;
 
@@ -74,6 +96,7 @@ export const upgradeSchema = z.object({
   version: z.string(),
   digest: z.string(),
   sizeBytes: z.number(),
+  signature: signatureSchema,
   state: z.enum(['running', 'succeeded', 'failed']),
   step: upgradeStepSchema,
   failureCode: z.string().nullable(),
@@ -84,7 +107,7 @@ export const upgradeSchema = z.object({
 });
 export type UpgradeView = z.infer<typeof upgradeSchema>;
 
-/** As it lies in the server's row. */
+/** Form in the server's row. */
 export const storedUpgradeSchema = upgradeSchema.extend({
   requestedAt: z.coerce.date(),
   finishedAt: z.coerce.date().nullable(),
@@ -101,7 +124,7 @@ export const uninstallSchema = z.object({
 });
 export type UninstallView = z.infer<typeof uninstallSchema>;
 
-/** As it lies in the server's row. */
+/** Form in the server's row. */
 export const storedUninstallSchema = uninstallSchema.extend({ requestedAt: z.coerce.date() });
 
 export const serverSummarySchema = z.object({
@@ -139,16 +162,28 @@ export const serverSummarySchema = z.object({
   /** Agent that this control plane offers, if it is another program than the running one; else null. */
   offeredAgent: z.object({ version: z.string(), digest: z.string() }).nullable(),
   upgrade: upgradeSchema.nullable(),
-  /** Null unless its agent was asked to remove itself. */
+  /** Null without a request to remove its agent. */
   uninstall: uninstallSchema.nullable(),
 });
 export type ServerSummary = z.infer<typeof serverSummarySchema>;
+
+/** Public addresses of a server, IPv4 and IPv6. */
+export const serverAddressesSchema = z.object({
+  /** Addresses that the agent and its connection show. */
+  detected: z.array(z.string()),
+  /** Addresses that a member entered instead; empty: the detected ones count. */
+  entered: z.array(z.string()),
+});
+export type ServerAddresses = z.infer<typeof serverAddressesSchema>;
 
 export const serverDetailSchema = serverSummarySchema.extend({
   disk: diskSchema.nullable(),
   /** Null where apps share the server's network. */
   network: serverNetworkSchema.nullable(),
+  /** Null before the agent's first connection, and for older agents. */
+  localCa: localCaSchema.nullable(),
   proxy: proxySettingsSchema,
+  addresses: serverAddressesSchema,
   /** "epoch.number" */
   desiredVersion: z.string(),
   appliedVersion: z.string(),
@@ -164,13 +199,46 @@ export const serverDetailSchema = serverSummarySchema.extend({
 });
 export type ServerDetail = z.infer<typeof serverDetailSchema>;
 
-export const serverListSchema = z.object({ items: z.array(serverSummarySchema) });
+export const serverSortSchema = z.enum(['state', 'name', 'cpu', 'memory', 'disk', 'apps', 'last_seen']);
+export type ServerSort = z.infer<typeof serverSortSchema>;
+
+export const listServersInputSchema = z
+  .object({
+    cursor: pageInputSchema.shape.cursor,
+    /** Default: all servers in one page. */
+    limit: pageInputSchema.shape.limit.unwrap().optional(),
+    /** Part of the name or host name. */
+    search: searchSchema.optional(),
+    state: serverStateSchema.optional(),
+    drained: z.boolean().optional(),
+    /** Servers on which an app of this project runs. */
+    projectId: projectIdSchema.optional(),
+    /** Only those that need attention. */
+    attention: attentionFilterSchema.optional(),
+    /** Default: by name. `state`: offline servers first. */
+    sort: serverSortSchema.optional(),
+    /** Default: names and states ascending, everything else descending. Servers without the value come last. */
+    order: z.enum(['asc', 'desc']).optional(),
+  })
+  .default({});
+export type ListServersInput = z.infer<typeof listServersInputSchema>;
+export const serverListSchema = countedPageSchema(serverSummarySchema);
 
 export const getServerInputSchema = z.object({ serverId: serverIdSchema });
 export type GetServerInput = z.infer<typeof getServerInputSchema>;
 
 export const updateProxyInputSchema = getServerInputSchema.extend({ proxy: proxySettingsSchema });
 export type UpdateProxyInput = z.infer<typeof updateProxyInputSchema>;
+
+const addressSchema = z.union([z.ipv4(), z.ipv6()], {
+  error: 'Enter an address such as 203.0.113.7 or 2001:db8::7.',
+});
+
+export const updateAddressesInputSchema = getServerInputSchema.extend({
+  /** Empty: the detected addresses count. */
+  addresses: z.array(addressSchema).max(16, 'A server has at most 16 addresses.'),
+});
+export type UpdateAddressesInput = z.infer<typeof updateAddressesInputSchema>;
 
 export const deleteServerInputSchema = z.object({ serverId: serverIdSchema, confirmName: z.string().max(200) });
 export type DeleteServerInput = z.infer<typeof deleteServerInputSchema>;

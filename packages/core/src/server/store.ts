@@ -2,8 +2,9 @@
 import { parseId } from '@fairlead/contract/ids';
 import { Prisma } from '@fairlead/db';
 import type { Ctx, OrganizationCtx } from '../kernel/index.ts';
-import { serverState } from './rules.ts';
-import { type AgentOffer, diskSchema, hostInfoSchema, type ServerSummary } from './schema.ts';
+import { type AddressFacts, detectedAddresses } from './addresses.ts';
+import { serverState, silenceMaxMs } from './rules.ts';
+import { type AgentOffer, diskSchema, hostInfoSchema, type ServerAddresses, type ServerSummary } from './schema.ts';
 import { uninstallView } from './uninstall.ts';
 import { otherAgentFor, upgradeView } from './upgrade.ts';
 
@@ -24,15 +25,22 @@ interface LatestRow {
   readonly diskTotal: bigint;
 }
 
-/** Loads the servers of the organization by name, or the requested one. */
+interface ServerFilter {
+  readonly id?: string;
+  /** Only these; default: all. */
+  readonly ids?: readonly string[] | undefined;
+  readonly projectId?: string | undefined;
+}
+
+/** Loads the servers of the organization by name, or those that match. */
 export async function loadServers(
   ctx: Ctx,
   offers: readonly AgentOffer[] = [],
-  where: { readonly id?: string } = {},
+  filter: ServerFilter = {},
 ): Promise<ServerSummary[]> {
   const now = ctx.clock.now();
   const rows = await ctx.tx.server.findMany({
-    where: { organizationId: ctx.organizationId, ...where },
+    where: whereOf(ctx, filter),
     orderBy: { name: 'asc' },
     include: { _count: { select: { placements: true } } },
   });
@@ -86,6 +94,15 @@ export async function loadServers(
   });
 }
 
+function whereOf({ organizationId }: Ctx, { id, ids, projectId }: ServerFilter): Prisma.ServerWhereInput {
+  return {
+    organizationId,
+    ...(id === undefined ? {} : { id }),
+    ...(ids === undefined ? {} : { AND: { id: { in: [...ids] } } }),
+    ...(projectId === undefined ? {} : { placements: { some: { placement: { app: { projectId } } } } }),
+  };
+}
+
 /** The newest second of each server if it is of the last minute, else the newest minute of the last five. */
 async function loadLatest(ctx: Ctx, ids: readonly string[], now: Date): Promise<Map<string, LatestRow>> {
   const newest = (table: string, sinceMs: number): Promise<LatestRow[]> => {
@@ -107,8 +124,18 @@ async function loadLatest(ctx: Ctx, ids: readonly string[], now: Date): Promise<
   return found;
 }
 
+/** The same as `isConnected`, on the columns of `server`. */
+export function isConnectedSql(now: Date): Prisma.Sql {
+  const since = new Date(now.getTime() - silenceMaxMs);
+  return Prisma.sql`(server.connected_gateway IS NOT NULL AND coalesce(server.last_seen_at >= ${since}, false))`;
+}
+
 function bytes(value: bigint | undefined): number | null {
   return value === undefined ? null : Number(value);
+}
+
+export function addressesView(facts: AddressFacts): ServerAddresses {
+  return { detected: detectedAddresses(facts), entered: [...facts.enteredAddresses] };
 }
 
 export async function hasServer(ctx: OrganizationCtx, { serverId }: { readonly serverId: string }): Promise<boolean> {

@@ -11,7 +11,7 @@ export function wantedUninstall(stored: unknown): Pick<UninstallView, 'withData'
   return uninstall?.state === 'running' ? { withData: uninstall.withData } : null;
 }
 
-/** As the server's row keeps it. */
+/** Form in the server's row. */
 export function storedUninstall({ requestedAt, ...rest }: UninstallView) {
   return { ...rest, requestedAt: requestedAt.toISOString() };
 }

@@ -41,12 +41,13 @@ export async function upgradeServer(
   if (offer === null) throw new AppError('server.upgrade_none', { serverId });
   if (offer.digest === server.agentDigest) throw new AppError('server.upgrade_current', { serverId });
 
-  const { version, digest, sizeBytes } = offer;
+  const { version, digest, sizeBytes, signature } = offer;
   const upgrade: UpgradeView = {
     attempt: (before?.attempt ?? 0) + 1,
     version,
     digest,
     sizeBytes,
+    signature,
     state: 'running',
     step: 'fetch',
     failureCode: null,

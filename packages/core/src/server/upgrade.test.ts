@@ -12,7 +12,13 @@ let db: TestDatabase;
 let world: TestWorld;
 
 const digestOf = (text: string) => `sha256:${createHash('sha256').update(text).digest('hex')}`;
-const offer: AgentOffer = { target: 'linux-x64', version: '2.0.0', digest: digestOf('new'), sizeBytes: 3 };
+const offer: AgentOffer = {
+  target: 'linux-x64',
+  version: '2.0.0',
+  digest: digestOf('new'),
+  sizeBytes: 3,
+  signature: 'signed',
+};
 const offers = [offer, { ...offer, target: 'linux-arm64' as const, digest: digestOf('arm') }];
 const token = 'a'.repeat(32);
 
@@ -20,7 +26,8 @@ const change = (data: object) =>
   world.system(({ tx }) => tx.server.update({ where: { id: world.serverId }, data, select: { id: true } }));
 const upgrade = () => world.tenant((ctx) => upgradeServer(ctx, { serverId: world.serverId }, offers));
 const server = () => world.tenant((ctx) => getServer(ctx, { serverId: world.serverId }, offers));
-const transfer = (digest: string) => world.system((ctx) => findTransfer(ctx, { token, digest, deploymentId: null }));
+const transfer = (digest: string) =>
+  world.system((ctx) => findTransfer(ctx, { token, digest, deploymentId: null, volumeTaskId: null }));
 const tell = (digest: string, told?: { attempt: number; state: WorkState; step: string; message?: string }) =>
   world.report({
     agent: create(AgentStatusSchema, {
@@ -73,7 +80,7 @@ test('a requested agent is offered and readable until the server reports the end
   expect(wanted.version?.number).toBeGreaterThan(before.version?.number ?? 0n);
   expect(wanted).toMatchObject({
     requires: expect.arrayContaining(['upgrade']),
-    agent: { version: '2.0.0', digest: offer.digest, sizeBytes: 3n, attempt: 1 },
+    agent: { version: '2.0.0', digest: offer.digest, sizeBytes: 3n, attempt: 1, signature: 'signed' },
   });
   expect(await transfer(offer.digest)).toMatchObject({ mayRead: true, mayWrite: false });
   expect((await transfer(digestOf('arm')))?.mayRead).toBe(false);

@@ -13,6 +13,8 @@ export interface WantedAgent {
   readonly version: string;
   readonly digest: string;
   readonly sizeBytes: number;
+  /** Signature file in the format of minisign; empty: unsigned. */
+  readonly signature: string;
   readonly attempt: number;
 }
 
@@ -64,6 +66,6 @@ export function upgradeView(stored: unknown, now: Date): UpgradeView | null {
 export function wantedAgent(stored: unknown, now: Date): WantedAgent | null {
   const upgrade = upgradeView(stored, now);
   if (upgrade?.state !== 'running') return null;
-  const { version, digest, sizeBytes, attempt } = upgrade;
-  return { version, digest, sizeBytes, attempt };
+  const { version, digest, sizeBytes, signature, attempt } = upgrade;
+  return { version, digest, sizeBytes, signature, attempt };
 }

@@ -5,7 +5,7 @@ import { nameSchema } from '../kernel/text.ts';
 export const setupStatusSchema = z.object({ needed: z.boolean() });
 
 export const claimSetupInputSchema = z.object({
-  token: z.string().trim().min(1, 'Paste the setup token that `npm start` printed.').max(200),
+  token: z.string().trim().min(1, 'Paste the setup token from the terminal.').max(200),
   name: nameSchema,
   email: z.email('Enter an email address.').max(254).toLowerCase(),
   password: z

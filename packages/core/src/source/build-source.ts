@@ -25,6 +25,26 @@ export function kindOf(source: BuildSource): 'ssh' | 'https' | 'registry' | null
   return source.url.startsWith('ssh:') ? 'ssh' : 'https';
 }
 
+/** Returns the credentials that a source gets: the token of a GitHub installation instead of a stored password. */
+export function credentialsFor<Row extends StoredCredential>(
+  rows: readonly Row[],
+  source: BuildSource,
+  now: Date,
+): Row[] {
+  const kind = kindOf(source);
+  const tokens = rows.filter(
+    (row) => row.kind === 'github' && kind === 'https' && row.expiresAt !== null && row.expiresAt > now,
+  );
+  const fitting = tokens.filter((row) => opens(row, source));
+  return fitting.length > 0 ? fitting : rows.filter((row) => row.kind === kind && opens(row, source));
+}
+
+export interface StoredCredential {
+  readonly kind: string;
+  readonly host: string;
+  readonly expiresAt: Date | null;
+}
+
 /** Reports whether a source may get a credential. An ssh key has no host, because its private half is never sent. */
 export function opens(credential: { readonly kind: string; readonly host: string }, source: BuildSource): boolean {
   if (credential.kind === 'ssh') return true;

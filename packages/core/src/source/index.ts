@@ -1,4 +1,4 @@
-export { type BuildSource, buildSourceOf, hostOf, kindOf, opens } from './build-source.ts';
+export { type BuildSource, buildSourceOf, credentialsFor, hostOf, kindOf, opens } from './build-source.ts';
 export { parseRefs } from './parse-refs.ts';
-export { registryHost, repositoryHost } from './rules.ts';
+export { fromScpForm, registryHost, repositoryHost } from './rules.ts';
 export * from './schema.ts';

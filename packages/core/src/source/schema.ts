@@ -25,6 +25,9 @@ export const refSchema = z
   .max(200)
   .superRefine(tell(refProblem));
 
+/** Hash of a commit or of a tag object; SHA-1 or SHA-256. */
+export const objectHashSchema = z.string().regex(/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/);
+
 /** Empty: the repository's default branch. */
 export const branchSchema = z
   .string()

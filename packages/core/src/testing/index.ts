@@ -31,6 +31,7 @@ import {
 } from '../secret/index.ts';
 import { createFirstOrganization } from '../setup/index.ts';
 
+export { makeChain, type TestChain, type TestChainOptions } from './chain.ts';
 export { auditEventsOf, auditOf, rolesOf, type TestPerson, testAccount, testPerson } from './people.ts';
 
 export interface TestClock extends Clock {
@@ -230,3 +231,6 @@ async function otherOrganization(ctx: SystemCtx, name: string) {
   await insertProject(forOrganization(ctx, organizationId), { name: 'Default', slug: 'default' });
   return { organizationId, slug: name };
 }
+
+export { releaseSigner, type SignedRelease, signedRelease } from './signed-release.ts';
+export { wholeAttention, wholeOverview } from './whole-overview.ts';

@@ -1,7 +1,7 @@
 // Converts a domain's policy to the agent's message. Pure.
 import { create, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
 import { HeaderAction, Priority, type RoutePolicy, RoutePolicySchema } from '@fairlead/contract/traffic';
-import type { StoredPolicy } from './schema.ts';
+import { type HostPolicySettings, hostPolicySchema, type StoredPolicy } from './schema.ts';
 
 const actions = {
   set: HeaderAction.SET,
@@ -17,7 +17,10 @@ const priorities = {
 } as const;
 
 /** Null for a policy that changes nothing: a route without one pays nothing for it. */
-export function routePolicy(policy: Omit<StoredPolicy, 'redirect'>): RoutePolicy | null {
+export function routePolicy(
+  policy: Omit<StoredPolicy, 'redirect'>,
+  host: HostPolicySettings = hostPolicySchema.parse({}),
+): RoutePolicy | null {
   const { limits, priority, requestBodyBytesMax, requestHeaders, responseHeaders, ...plain } = policy;
   const rules = (all: StoredPolicy['requestHeaders']) =>
     all.map(({ action, ...rule }) => ({ ...rule, action: actions[action] }));
@@ -27,9 +30,20 @@ export function routePolicy(policy: Omit<StoredPolicy, 'redirect'>): RoutePolicy
     responseHeaders: rules(responseHeaders),
     priority: priorities[priority],
     requestBodyBytesMax: BigInt(requestBodyBytesMax),
+    ...hostFields(host),
     ...(Object.values(limits).some((limit) => limit > 0) ? { limits } : {}),
   } satisfies MessageInitShape<typeof RoutePolicySchema>);
   return toBinary(RoutePolicySchema, message).length === 0 ? null : message;
+}
+
+function hostFields({ minTlsVersion, hsts, clientAuth }: HostPolicySettings) {
+  const auth =
+    clientAuth === null ? {} : { clientAuth: { required: clientAuth.mode === 'required', caPem: clientAuth.caPem } };
+  const tls13Only = minTlsVersion === '1.3';
+  return {
+    ...(tls13Only || clientAuth !== null ? { tls: { tls13Only, ...auth } } : {}),
+    ...(hsts === null ? {} : { hsts }),
+  };
 }
 
 type WithoutNulls<Fields> = { [Name in keyof Fields]?: Exclude<Fields[Name], null> };

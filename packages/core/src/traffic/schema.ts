@@ -6,6 +6,8 @@ import { z } from 'zod';
 import { ipRangeSchema } from '../kernel/address.ts';
 import { healthPathSchema } from '../kernel/process.ts';
 
+export * from './host-policy-schema.ts';
+
 const entriesMax = 100;
 const whole = (bound: TrafficBound) => {
   const [least, most] = trafficBounds[bound];
@@ -144,7 +146,8 @@ const forwardAuthSchema = z.object({
   cacheByCredentials: z.boolean().default(false),
 });
 
-const headerRulesSchema = z.array(headerRuleSchema).max(entriesMax).default([]);
+export const headerRulesMax = entriesMax;
+const headerRulesSchema = z.array(headerRuleSchema).max(headerRulesMax).default([]);
 const rangesSchema = z.array(ipRangeSchema).max(entriesMax).default([]);
 
 /** Everything has a default: a domain without a policy sends plain HTTP to HTTPS and leads to its app. */

@@ -5,6 +5,7 @@ import { expect, test } from 'vitest';
 import {
   appTraffic,
   appTrafficSchema,
+  hostPolicySchema,
   policyInputSchema,
   proxySettings,
   proxySettingsSchema,
@@ -59,7 +60,12 @@ const full = storedPolicySchema.parse({
 
 test('a whole policy is converted to the agent’s message', () => {
   expect(route?.policy).toBeDefined();
-  expect(routePolicy(full)).toEqual(route?.policy);
+  const host = hostPolicySchema.parse({
+    minTlsVersion: '1.3',
+    hsts: { maxAgeSeconds: 31_536_000, includeSubdomains: true, preload: true },
+    clientAuth: { mode: 'required', caPem: '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----' },
+  });
+  expect(routePolicy(full, host)).toEqual(route?.policy);
 });
 
 test('a policy of defaults is not sent', () => {

@@ -1,5 +1,11 @@
 // Schemas of volumes in the API.
-import { appIdSchema, environmentIdSchema, serverIdSchema, volumeIdSchema } from '@fairlead/contract/ids';
+import {
+  appIdSchema,
+  environmentIdSchema,
+  serverIdSchema,
+  volumeIdSchema,
+  volumeTaskIdSchema,
+} from '@fairlead/contract/ids';
 import { z } from 'zod';
 
 /** Delay before the deletion, in which it can be cancelled. */
@@ -42,3 +48,20 @@ export const deleteVolumeInputSchema = volumeRefSchema.extend({ confirmName: z.s
 export type DeleteVolumeInput = z.infer<typeof deleteVolumeInputSchema>;
 export const deletedVolumeSchema = volumeRefSchema.extend({ deleteAt: z.date() });
 export type DeletedVolume = z.infer<typeof deletedVolumeSchema>;
+
+export const snapshotSchema = z.object({
+  snapshotId: volumeTaskIdSchema,
+  serverId: serverIdSchema,
+  /** Null: the server was removed. */
+  serverName: z.string().nullable(),
+  reason: z.enum(['schedule', 'manual']),
+  state: z.enum(['running', 'stored', 'failed']),
+  /** Step of the server: wait, pack or upload. */
+  step: z.string().nullable(),
+  sizeBytes: z.number().int().nullable(),
+  failureMessage: z.string().nullable(),
+  createdAt: z.date(),
+});
+export type SnapshotView = z.infer<typeof snapshotSchema>;
+export const snapshotListSchema = z.object({ items: z.array(snapshotSchema) });
+export type SnapshotList = z.infer<typeof snapshotListSchema>;

@@ -25,8 +25,10 @@ beforeAll(async () => {
 });
 afterAll(() => db.drop());
 
-const setVolumes = (volumes: { name: string; path: string }[]) =>
-  world.tenant((ctx) => updateConfig(ctx, { appId, settings: { volumes } }));
+const setVolumes = (mounts: { name: string; path: string }[]) => {
+  const volumes = mounts.map((mount) => ({ ...mount, snapshots: 'off' as const }));
+  return world.tenant((ctx) => updateConfig(ctx, { appId, settings: { volumes } }));
+};
 async function deploy(): Promise<void> {
   const { deploymentId } = await world.tenant((ctx) => createDeployment(ctx, { appId }));
   await world.advance(deploymentId);

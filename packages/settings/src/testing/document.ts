@@ -8,7 +8,9 @@ const SECTIONS: readonly { readonly table: string; readonly title: string }[] = 
   { table: '', title: 'General' },
   { table: 'mail', title: 'Email' },
   { table: 'acme', title: 'Certificates' },
+  { table: 'dns', title: 'DNS' },
   { table: 'backup', title: 'Backups' },
+  { table: 'updates', title: 'Updates' },
   { table: 'listen', title: 'Listen addresses' },
   { table: 'ports', title: 'Ports' },
   { table: 'limits', title: 'Limits' },
@@ -45,9 +47,10 @@ from = "Fairlead <fairlead@example.com>"
 - An unknown key, a value of the wrong form, or a file with a secret that every user may open is an error at the start. The
   error names the file and the key, never the value.
 - Secrets are never options, because every user of a machine sees command lines. Only the processes that need a secret get it.
-- \`npm run recover\`, \`npm run master-key\`, \`npm run backup\` and \`npm run restore\` read the variables and the file too.
+- \`npm run recover\`, \`npm run master-key\`, \`npm run backup\` and \`npm run restore\` read the variables and the file too. On an
+  installed Fairlead they are \`fairlead recover\`, \`fairlead master-key\`, \`fairlead backup\` and \`fairlead restore\`.
 
-Settings change with the next start.
+Settings change with the next start. On an installed Fairlead, run \`systemctl restart fairlead\`: apps keep running.
 
 ## Serve other people and servers
 

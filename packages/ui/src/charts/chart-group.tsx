@@ -1,5 +1,5 @@
 'use client';
-// Charts of one time span with a shared axis, cursor and deployment markers.
+// Charts of one time span with a shared axis, cursor, zoom and deployment markers.
 import { createContext, type ReactNode, useContext, useState } from 'react';
 import { CursorContext, createCursorStore } from './cursor.ts';
 import type { Marker } from './prepare/markers.ts';
@@ -15,25 +15,34 @@ interface Group {
   readonly markers: readonly Marker[];
   /** Offset of the viewer's time zone from UTC in milliseconds. */
   readonly zoneOffsetMs: number;
+  readonly onZoom: ((span: TimeSpan) => void) | undefined;
 }
 
-const GroupContext = createContext<Group>({ span: { from: 0, to: 1 }, stepMs: 1000, markers: [], zoneOffsetMs: 0 });
+const GroupContext = createContext<Group>({
+  span: { from: 0, to: 1 },
+  stepMs: 1000,
+  markers: [],
+  zoneOffsetMs: 0,
+  onZoom: undefined,
+});
 
 export interface ChartGroupProps {
   readonly span: TimeSpan;
   readonly stepMs: number;
   readonly markers?: readonly Marker[];
+  /** Receives the part of the span that the viewer selects. */
+  readonly onZoom?: (span: TimeSpan) => void;
   readonly children: ReactNode;
 }
 
 const NO_MARKERS: readonly Marker[] = [];
 
-export function ChartGroup({ span, stepMs, markers = NO_MARKERS, children }: ChartGroupProps) {
+export function ChartGroup({ span, stepMs, markers = NO_MARKERS, onZoom, children }: ChartGroupProps) {
   const [cursor] = useState(createCursorStore);
   const zoneOffsetMs = -new Date(span.to).getTimezoneOffset() * 60_000;
   return (
     <CursorContext value={cursor}>
-      <GroupContext value={{ span, stepMs, markers, zoneOffsetMs }}>{children}</GroupContext>
+      <GroupContext value={{ span, stepMs, markers, zoneOffsetMs, onZoom }}>{children}</GroupContext>
     </CursorContext>
   );
 }

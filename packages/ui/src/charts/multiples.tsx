@@ -1,6 +1,7 @@
 'use client';
 // Small multiples over concurrency: one panel for each condition, all on one scale, with labels at the line ends. The
 // band around a line spans its repeats: a wide one means an uncertain figure.
+import { Fragment, type PointerEvent, useState } from 'react';
 import { Area, CartesianGrid, ComposedChart, Line, ResponsiveContainer, XAxis, YAxis } from 'recharts';
 import { cn } from '../lib/class-names.ts';
 import { endLabels, type Measurement, type Panel, prepareMultiples } from './prepare/multiples.ts';
@@ -22,6 +23,8 @@ export interface MultiplesProps {
 const AXIS_WIDTH = 60;
 const AXIS_HEIGHT = 22;
 const LABEL_WIDTH = 64;
+/** Space between the ends of the axis and the first and last point. */
+const POINT_PADDING = 8;
 const MARGIN = { top: 8, right: LABEL_WIDTH, bottom: 0, left: 0 } as const;
 
 export function Multiples(props: MultiplesProps) {
@@ -79,7 +82,7 @@ function PanelChart({ title, panel, xs, scale, colors, format, xLabel, height }:
               axisLine={{ stroke: 'var(--line-strong)' }}
               tick={AXIS_TEXT}
               scale="point"
-              padding={{ left: 8, right: 8 }}
+              padding={{ left: POINT_PADDING, right: POINT_PADDING }}
             />
             <YAxis
               width={AXIS_WIDTH}
@@ -120,6 +123,7 @@ function PanelChart({ title, panel, xs, scale, colors, format, xLabel, height }:
             ))}
           </ComposedChart>
         </ResponsiveContainer>
+        <PanelCursor xs={xs} panel={panel} colors={colors} format={format} xLabel={xLabel} height={plotHeight} />
         <div
           className="pointer-events-none absolute right-0"
           style={{ top: MARGIN.top, height: plotHeight, width: LABEL_WIDTH - 2 }}
@@ -141,6 +145,74 @@ function PanelChart({ title, panel, xs, scale, colors, format, xLabel, height }:
       <p aria-hidden="true" className="mt-0.5 pr-16 text-center text-xs text-ink-faint">
         {xLabel}
       </p>
+    </div>
+  );
+}
+
+interface PanelCursorProps {
+  readonly xs: readonly number[];
+  readonly panel: Panel;
+  readonly colors: Readonly<Record<string, string>>;
+  readonly format: (value: number) => string;
+  readonly xLabel: string;
+  readonly height: number;
+}
+
+/** Hover values of a panel: those of the point that is nearest to the pointer. The text alternative has all of them. */
+function PanelCursor({ xs, panel, colors, format, xLabel, height }: PanelCursorProps) {
+  const [index, setIndex] = useState<number | null>(null);
+  const last = xs.length - 1;
+  const x = index === null ? undefined : xs[index];
+  const fraction = index === null || last === 0 ? 0.5 : index / last;
+  const follow = (event: PointerEvent<HTMLElement>) => {
+    const box = event.currentTarget.getBoundingClientRect();
+    setIndex(Math.round(Math.min(1, Math.max(0, (event.clientX - box.left) / box.width)) * last));
+  };
+  return (
+    <div
+      className="absolute touch-pan-y"
+      style={{ top: MARGIN.top, height, left: AXIS_WIDTH + POINT_PADDING, right: MARGIN.right + POINT_PADDING }}
+      onPointerMove={follow}
+      onPointerDown={follow}
+      onPointerLeave={() => setIndex(null)}
+    >
+      {x === undefined ? null : (
+        <>
+          <span
+            className="pointer-events-none absolute inset-y-0 w-px bg-ink-faint"
+            style={{ left: `${fraction * 100}%` }}
+          />
+          <div
+            className="pointer-events-none absolute top-1 z-10 grid w-max grid-cols-[auto_auto] gap-x-3 gap-y-0.5 rounded-control border border-line bg-raised px-2 py-1.5 text-xs shadow-float"
+            style={
+              fraction > 0.5
+                ? { right: `calc(${(1 - fraction) * 100}% + 8px)` }
+                : { left: `calc(${fraction * 100}% + 8px)` }
+            }
+          >
+            <span className="col-span-2 text-ink-faint">
+              {xLabel} {x}
+            </span>
+            {panel.lines.map(({ series, cells }) => {
+              const cell = cells.find((each) => each.x === x);
+              return (
+                <Fragment key={series}>
+                  <span className="inline-flex items-baseline gap-1.5 text-ink-soft">
+                    <span
+                      className="h-0.5 w-2.5 -translate-y-1 rounded-full"
+                      style={{ background: colors[series] ?? 'var(--series-grey)' }}
+                    />
+                    {series}
+                  </span>
+                  <span className="tabular text-right font-mono text-ink">
+                    {cell === undefined ? '–' : format(cell.middle)}
+                  </span>
+                </Fragment>
+              );
+            })}
+          </div>
+        </>
+      )}
     </div>
   );
 }

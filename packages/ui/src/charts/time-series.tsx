@@ -1,13 +1,20 @@
 'use client';
-// Time chart with title and figures above the plot. Figures show the cursor's values, or else the latest ones.
-import { useMemo } from 'react';
+// Time chart with title and figures above the plot. The newest values stay beside the title, those at the cursor beside it.
+import { Fragment, useMemo } from 'react';
 import { Area, CartesianGrid, ComposedChart, Line, ResponsiveContainer, XAxis, YAxis } from 'recharts';
 import { cn } from '../lib/class-names.ts';
 import { useChartGroup } from './chart-group.tsx';
-import { useCursor } from './cursor.ts';
 import { PLOT, PlotOverlay } from './plot-overlay.tsx';
 import { cursorLabel, timeLabel, timeTicks } from './prepare/ticks.ts';
-import { loneTimes, nearestRow, scaleOf, type TimeRow, withGaps } from './prepare/time-series.ts';
+import {
+  loneTimes,
+  nearestRow,
+  previousKey,
+  scaleOf,
+  type TimeRow,
+  withGaps,
+  withPrevious,
+} from './prepare/time-series.ts';
 
 export interface Series {
   readonly key: string;
@@ -15,12 +22,19 @@ export interface Series {
   /** CSS colour token, such as `var(--series-blue)`. */
   readonly color: string;
   readonly shape?: 'line' | 'area';
+  /** True: drawn on top of the stacked series before it. */
+  readonly stacked?: boolean;
 }
 
 export interface Band {
   readonly low: string;
   readonly high: string;
   readonly color: string;
+}
+
+export interface PreviousRows {
+  readonly rows: readonly TimeRow[];
+  readonly shiftMs: number;
 }
 
 export interface TimeSeriesChartProps {
@@ -35,25 +49,33 @@ export interface TimeSeriesChartProps {
   /** Minimum upper end of the scale. */
   readonly floor?: number;
   readonly height?: number;
+  /** Rows of the period before, and the time between both; drawn dashed. */
+  readonly previous?: PreviousRows | undefined;
+  /** Series of the period before that are drawn; default: all. */
+  readonly previousKeys?: readonly string[];
+  /** Value at the cursor beside the series, such as the sum of stacked ones. */
+  readonly extra?: { readonly key: string; readonly label: string };
   /** Text on the plot without data. */
   readonly emptyText?: string;
   readonly className?: string;
 }
 
 export function TimeSeriesChart(props: TimeSeriesChartProps) {
-  const { title, rows, series, band, format, base = 1000, floor = 0, height = 160, className } = props;
-  const { span, stepMs, markers, zoneOffsetMs } = useChartGroup();
-  const drawn = useMemo(() => withGaps(rows, stepMs), [rows, stepMs]);
-  const scale = useMemo(
-    () =>
-      scaleOf(
-        drawn,
-        series.map((each) => each.key),
-        base,
-        floor,
-      ),
-    [drawn, series, base, floor],
+  const { title, rows, series, band, format, base = 1000, floor = 0, height = 160, className, previous, extra } = props;
+  const { previousKeys } = props;
+  const { span, stepMs, zoneOffsetMs } = useChartGroup();
+  const compared = useMemo(
+    () => (previous === undefined ? [] : (previousKeys ?? series.map(({ key }) => key))),
+    [previous, previousKeys, series],
   );
+  const drawn = useMemo(() => {
+    const all = previous === undefined ? rows : withPrevious(rows, previous.rows, compared, stepMs, previous.shiftMs);
+    return withGaps(all, stepMs);
+  }, [rows, previous, compared, stepMs]);
+  const scale = useMemo(() => {
+    const stacked = series.filter((each) => each.stacked === true).map(({ key }) => key);
+    return scaleOf(drawn, [...series.map(({ key }) => key), ...compared.map(previousKey)], base, floor, stacked);
+  }, [drawn, series, compared, base, floor]);
   const ticks = timeTicks(span.from, span.to, 5, zoneOffsetMs);
   const spanMs = span.to - span.from;
   const empty = lastMeasured(drawn, series) === null;
@@ -104,11 +126,31 @@ export function TimeSeriesChart(props: TimeSeriesChartProps) {
                   activeDot={false}
                 />
               ) : null}
-              {series.map((each) =>
+              {compared.map((key) => (
+                <Line
+                  key={previousKey(key)}
+                  dataKey={(row: TimeRow) => row.values[previousKey(key)] ?? null}
+                  stroke={series.find((each) => each.key === key)?.color ?? 'var(--ink-faint)'}
+                  strokeWidth={1.25}
+                  strokeDasharray="4 3"
+                  strokeOpacity={0.8}
+                  isAnimationActive={false}
+                  connectNulls
+                  dot={false}
+                  activeDot={false}
+                />
+              ))}
+              {series.map((each, index) =>
                 each.shape === 'area' ? (
                   <Area
                     key={each.key}
-                    dataKey={(row: TimeRow) => row.values[each.key] ?? null}
+                    {...(each.stacked === true ? { stackId: 'all' } : {})}
+                    // Zero of an upper layer has no line, or it would colour the edge of the layer below.
+                    dataKey={(row: TimeRow) =>
+                      (each.stacked === true && index > 0 && row.values[each.key] === 0
+                        ? null
+                        : row.values[each.key]) ?? null
+                    }
                     stroke={each.color}
                     strokeWidth={1.5}
                     fill={each.color}
@@ -136,10 +178,22 @@ export function TimeSeriesChart(props: TimeSeriesChartProps) {
         </div>
         {empty ? (
           <p className="absolute inset-0 flex items-center justify-center pb-5 pl-14 text-sm text-ink-faint">
-            {props.emptyText ?? 'No samples in this span'}
+            {props.emptyText ?? 'No samples in this period'}
           </p>
         ) : null}
-        <PlotOverlay span={span} stepMs={stepMs} markers={markers} label={summaryOf(title, drawn, series, format)} />
+        <PlotOverlay
+          label={summaryOf(title, drawn, series, format)}
+          readout={(at) => (
+            <CursorValues
+              time={cursorLabel(at, spanMs, zoneOffsetMs)}
+              row={nearestRow(drawn, at, stepMs * 2)}
+              series={[...series, ...(extra === undefined ? [] : [{ ...extra, color: null }])]}
+              title={title}
+              compared={compared}
+              format={format}
+            />
+          )}
+        />
       </div>
     </figure>
   );
@@ -147,26 +201,20 @@ export function TimeSeriesChart(props: TimeSeriesChartProps) {
 
 const AXIS_TEXT = { fill: 'var(--ink-faint)', fontSize: 11, fontFamily: 'var(--font-geist-mono)' } as const;
 
+/** A chart's newest values stay beside its title only while they are current. */
+const CURRENT_STEPS = 3;
+
 function Figures({ rows, series, format }: Pick<TimeSeriesChartProps, 'rows' | 'series' | 'format'>) {
-  const { span, stepMs, zoneOffsetMs } = useChartGroup();
-  const cursor = useCursor();
-  const row = cursor === null ? lastMeasured(rows, series) : nearestRow(rows, cursor, stepMs * 2);
+  const { span, stepMs } = useChartGroup();
+  const last = lastMeasured(rows, series);
+  const row = last !== null && last.at >= span.to - CURRENT_STEPS * stepMs ? last : null;
   return (
     <span className="ml-auto flex flex-wrap items-baseline gap-x-3 text-sm">
-      {cursor === null ? null : (
-        <span className="tabular font-mono text-xs text-ink-faint">
-          {cursorLabel(cursor, span.to - span.from, zoneOffsetMs)}
-        </span>
-      )}
       {series.map((each) => {
         const value = row?.values[each.key];
         return (
           <span key={each.key} className="inline-flex items-baseline gap-1.5">
-            <span
-              aria-hidden="true"
-              className="h-0.5 w-2.5 -translate-y-1 rounded-full"
-              style={{ background: each.color }}
-            />
+            <Swatch color={each.color} />
             {series.length > 1 || each.label !== '' ? <span className="text-ink-faint">{each.label}</span> : null}
             <span className="tabular min-w-12 text-right font-mono text-xs text-ink">
               {value === null || value === undefined ? '–' : format(value)}
@@ -175,6 +223,54 @@ function Figures({ rows, series, format }: Pick<TimeSeriesChartProps, 'rows' | '
         );
       })}
     </span>
+  );
+}
+
+function Swatch({ color }: { readonly color: string | null }) {
+  return (
+    <span
+      aria-hidden="true"
+      className="h-0.5 w-2.5 shrink-0 -translate-y-1 rounded-full"
+      style={color === null ? undefined : { background: color }}
+    />
+  );
+}
+
+interface CursorValuesProps {
+  /** Label of a series without its own. */
+  readonly title: string;
+  readonly time: string;
+  readonly row: TimeRow | null;
+  readonly series: readonly { readonly key: string; readonly label: string; readonly color: string | null }[];
+  /** Series that have a value of the period before. */
+  readonly compared: readonly string[];
+  readonly format: (value: number) => string;
+}
+
+function CursorValues({ title, time, row, series, compared, format }: CursorValuesProps) {
+  const text = (key: string) => {
+    const value = row?.values[key];
+    return value === null || value === undefined ? '–' : format(value);
+  };
+  return (
+    <div className="grid grid-cols-[auto_auto] gap-x-3 gap-y-0.5 text-xs">
+      <span className="tabular col-span-2 font-mono text-ink-faint">{time}</span>
+      {series.map(({ key, label, color }) => (
+        <Fragment key={key}>
+          <span className="inline-flex items-baseline gap-1.5 text-ink-soft">
+            <Swatch color={color} />
+            {label || title}
+          </span>
+          <span className="tabular text-right font-mono text-ink">{text(key)}</span>
+          {compared.includes(key) ? (
+            <>
+              <span className="pl-4 text-ink-faint">before</span>
+              <span className="tabular text-right font-mono text-ink-faint">{text(previousKey(key))}</span>
+            </>
+          ) : null}
+        </Fragment>
+      ))}
+    </div>
   );
 }
 
@@ -216,7 +312,9 @@ function summaryOf(
     const values = rows.flatMap((row) => row.values[each.key] ?? []);
     const last = values.at(-1);
     if (last === undefined) return [];
-    return [`${each.label || title}: now ${format(last)}, highest ${format(Math.max(...values))}`];
+    return [`${each.label || title}: last ${format(last)}, highest ${format(Math.max(...values))}`];
   });
-  return parts.length === 0 ? `${title}: no samples` : `${title}. ${parts.join('; ')}. Arrow keys move the cursor.`;
+  return parts.length === 0
+    ? `${title}: no samples`
+    : `${title}. ${parts.join('; ')}. Arrow keys move the cursor, + and - zoom.`;
 }

@@ -1,27 +1,35 @@
 import { expect, test } from 'vitest';
-import { commandScore } from './command-score.ts';
+import { commandScore, rankCommands } from './command-score.ts';
 
-const app = (search: string) => commandScore('app hello', search, ['Hello world']);
-const deploy = (search: string) => commandScore('deploy hello Hello world', search);
-const theme = (search: string) => commandScore('switch theme dark light', search);
+const titles = (
+  commands: readonly { readonly title: string; readonly keywords?: readonly string[] }[],
+  search: string,
+) => rankCommands(commands, search).map(({ title }) => title);
 
-test.each(['hell', 'HELLO', 'hello w', ' hello '])('a name leads to its page before its actions: %s', (search) => {
-  expect(app(search)).toBeGreaterThan(deploy(search));
-  expect(deploy(search)).toBeGreaterThan(0);
+test('an exact match comes first, then prefixes, then words, then letters in order', () => {
+  const apps = [{ title: 'axum-hello' }, { title: 'hello-2' }, { title: 'hillside-elk-loop' }, { title: 'hello' }];
+  expect(titles(apps, 'hello')).toEqual(['hello', 'hello-2', 'axum-hello']);
+  expect(titles(apps, 'hlo')).toEqual(['axum-hello', 'hello-2', 'hello']);
 });
 
-test('a verb leads to the action', () => {
-  expect(deploy('deploy hel')).toBeGreaterThan(app('deploy hel'));
-  expect(app('deploy hel')).toBe(0);
+test('among equal matches, pages precede actions', () => {
+  const action = { title: 'Deploy an app…', isAction: true };
+  const page = { title: 'Deployments' };
+  expect(rankCommands([action, page], 'deploy')).toEqual([page, action]);
+  expect(rankCommands([action, page], 'deploy an')).toEqual([action]);
 });
 
-test('letters in the right order are no match, and neither is the middle of a word', () => {
-  expect(theme('hell')).toBe(0);
-  expect(theme('witch')).toBe(0);
-  expect(theme('dark sw')).toBeGreaterThan(0);
+test('synonyms are found, after the titles', () => {
+  const pages = [{ title: 'Audit log', keywords: ['history', 'events'] }, { title: 'Events' }];
+  expect(titles(pages, 'events')).toEqual(['Events', 'Audit log']);
+  expect(titles(pages, 'hist')).toEqual(['Audit log']);
+  expect(titles(pages, 'Audit history')).toEqual(['Audit log']);
 });
 
-test('everything matches an empty search', () => {
-  expect(theme('')).toBeGreaterThan(0);
-  expect(theme(' ')).toBeGreaterThan(0);
+test.each(['witch', 'th', 'zzz', 'hell'])('what matches nothing is left out: %s', (search) => {
+  expect(commandScore({ title: 'Switch to the dark theme' }, search)).toBe(search === 'th' ? 20 : 0);
+});
+
+test('everything matches an empty search, in its order', () => {
+  expect(titles([{ title: 'b' }, { title: 'a' }], ' ')).toEqual(['b', 'a']);
 });

@@ -18,6 +18,8 @@ import {
 describe('numbers', () => {
   test.each([
     [0, '0'],
+    [0.004, '<0.01'],
+    [0.005, '0.01'],
     [3, '3'],
     [3.123, '3.12'],
     [42.06, '42.1'],
@@ -50,10 +52,14 @@ describe('numbers', () => {
     [undefined, '–'],
   ])('bytes %s read %s', (value, text) => expect(formatBytes(value)).toBe(text));
 
-  test('CPU is a share of one core, above it too', () => {
-    expect(formatCpu(4)).toBe('0.4 %');
-    expect(formatCpu(999)).toBe('99.9 %');
-    expect(formatCpu(1500)).toBe('150 %');
+  test('CPU is a share of the whole machine, at most all of it', () => {
+    expect(formatCpu(4, 1)).toBe('0.4 %');
+    expect(formatCpu(1500, 2)).toBe('75 %');
+    expect(formatCpu(2020, 2)).toBe('100 %');
+    expect(formatCpu(0, 8)).toBe('0 %');
+    expect(formatCpu(0.1, 8)).toBe('<0.01 %');
+    expect(formatCpu(1500, 0)).toBe('1.5 cores');
+    expect(formatCpu(null, 2)).toBe('–');
   });
 
   test('shares and ratios', () => {
@@ -94,6 +100,10 @@ describe('times', () => {
     [40 * 86_400_000, '1 mo ago'],
     [800 * 86_400_000, '2 y ago'],
     [-600_000, 'in 10 min'],
+    // A week from now stays a week while its first day passes.
+    [-(7 * 86_400_000 - 1000), 'in 7 days'],
+    [-(3_600_000 - 1000), 'in 1 h'],
+    [-(90 * 60_000), 'in 1 h'],
   ])('%d ms before now reads %s', (ms, text) => expect(formatAgo(new Date(now - ms), now)).toBe(text));
 
   test('absolute time names its zone, and an invalid date is empty', () => {

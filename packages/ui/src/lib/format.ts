@@ -39,9 +39,13 @@ export function formatBytes(bytes: number | null | undefined): string {
   return `${unit === 0 ? Math.round(value) : trim(value)} ${BYTE_UNITS[unit] ?? 'B'}`;
 }
 
-/** Formats thousandths of a core as a share of one core: 150 % is one core and a half, as in `top`. */
-export function formatCpu(millis: number | null | undefined): string {
-  return millis === null || millis === undefined || !Number.isFinite(millis) ? '–' : `${trim(millis / 10)} %`;
+/**
+ * Formats thousandths of a core as a share of the whole machine, 0 to 100 %; with an unknown number of cores, as cores.
+ */
+export function formatCpu(millis: number | null | undefined, cores: number): string {
+  if (millis === null || millis === undefined || !Number.isFinite(millis)) return '–';
+  // A sample that took longer than its second counts a little more than there is.
+  return cores > 0 ? `${trim(Math.min(100, millis / 10 / cores))} %` : plural(millis / 1000, 'core', 'cores', trim);
 }
 
 export function formatPercent(share: number): string {
@@ -80,7 +84,14 @@ export function formatAgo(at: Date, now: number): string {
 }
 
 function formatIn(ms: number): string {
-  return ms < 5000 ? 'just now' : `in ${coarse(ms)}`;
+  // A week from now is not 6 days a second later: what is still to come counts as whole.
+  return ms < 5000 ? 'just now' : `in ${coarse(ms + roundUpMs(ms))}`;
+}
+
+function roundUpMs(ms: number): number {
+  const minute = 60_000;
+  if (ms < 2 * minute) return 0;
+  return (ms < 120 * minute ? minute : ms < 48 * 60 * minute ? 60 * minute : 24 * 60 * minute) - 1;
 }
 
 function coarse(ms: number): string {
@@ -114,12 +125,14 @@ export function repositoryName(url: string): string {
   return path.split('/').slice(-2).join('/');
 }
 
-export function plural(count: number, one: string, many = `${one}s`): string {
-  return `${formatInteger(count)} ${count === 1 ? one : many}`;
+export function plural(count: number, one: string, many = `${one}s`, format = formatInteger): string {
+  return `${format(count)} ${count === 1 ? one : many}`;
 }
 
 function trim(value: number): string {
   const size = Math.abs(value);
+  // A value above zero never reads 0: an error every ten minutes is not no error.
+  if (size > 0 && size < 0.005) return value < 0 ? '>-0.01' : '<0.01';
   const digits = size >= 100 ? 0 : size >= 10 ? 1 : 2;
   const text = value.toFixed(digits);
   return text.includes('.') ? text.replace(/0+$/, '').replace(/\.$/, '') : groupThousands(Number(text));

@@ -2,8 +2,10 @@
 
 import { newId, parseId } from '@fairlead/contract/ids';
 import { planOrders } from '@fairlead/core/certificate';
+import { mintToken } from '@fairlead/core/kernel';
 import type { AppRouter } from '../../index.ts';
 import type { AuditCall } from './audit-call.ts';
+import { githubCalls } from './github-calls.ts';
 import { type AuditStage, auditInputs } from './inputs.ts';
 import { peopleCalls } from './people-calls.ts';
 
@@ -17,6 +19,20 @@ type MutationsOf<Feature extends keyof Features> = {
 }[keyof Features[Feature] & string];
 type Mutation = { [Feature in keyof Features]: MutationsOf<Feature> }[keyof Features];
 
+/** Lets another organization, which is made for it, offer a name; returns the code of the transfer. */
+async function offerHost({ system, clock }: AuditStage['api']['world'], host: string): Promise<string> {
+  const { token: code, hash: transferHash } = mintToken('fl_host');
+  const now = clock.now();
+  const transferExpiresAt = new Date(now.getTime() + 60_000);
+  await system(async ({ tx }) => {
+    const organizationId = newId('org');
+    await tx.organization.create({ data: { id: organizationId, name: 'Giver', slug: 'giver' } });
+    const offered = { host, token: '', provenAt: now, transferHash, transferExpiresAt };
+    await tx.hostProof.create({ data: { id: newId('prf'), organizationId, ...offered } });
+  });
+  return code;
+}
+
 export function auditCalls(stage: AuditStage): Readonly<Record<Mutation, AuditCall>> {
   const {
     caller,
@@ -27,6 +43,14 @@ export function auditCalls(stage: AuditStage): Readonly<Record<Mutation, AuditCa
     newPlace,
     newServer,
     newVolume,
+    newPush,
+    newForkPreview,
+    newLinkedApp,
+    newWebhook,
+    dnsProvider,
+    madeDnsProvider,
+    newVolumeMove,
+    connectSnapshotAgent,
     environmentId,
     newProject,
     newMove,
@@ -38,9 +62,20 @@ export function auditCalls(stage: AuditStage): Readonly<Record<Mutation, AuditCa
     connectOldAgent,
     requireStoredAgent,
     newStoppedRollout,
+    newUpload,
   } = auditInputs(stage);
+  /** Attaches a host to a new app and proves it. */
+  const newProvenDomain = async (host: string) => {
+    const { appId } = await newApp();
+    const { id: domainId } = await caller().domain.attach({ appId, host });
+    await stage.api.world.system(({ tx, clock }) =>
+      tx.hostProof.updateMany({ where: { host }, data: { provenAt: clock.now() } }),
+    );
+    return { domainId };
+  };
   return {
     ...peopleCalls(stage),
+    ...githubCalls(stage),
     'app.create': {
       action: 'app.create',
       input: async () => ({
@@ -114,6 +149,48 @@ export function auditCalls(stage: AuditStage): Readonly<Record<Mutation, AuditCa
         return { appId, kind: 'ssh' };
       },
     },
+    'preview.updatePolicy': {
+      action: 'preview.update_policy',
+      input: async () => ({ appId: await newLinkedApp(), enabled: true }),
+    },
+    'preview.approve': { action: 'preview.approve', input: () => newForkPreview() },
+    'preview.remove': {
+      action: 'preview.remove',
+      input: async () => ({ previewId: (await newForkPreview()).previewId }),
+    },
+    'push.retry': { action: 'push.retry', input: async () => newPush((await newApp()).appId) },
+    'push.updateRules': {
+      action: 'push.update_rules',
+      input: async () => ({ appId: (await newApp()).appId, watchPaths: ['apps/web/**'] }),
+    },
+    'webhook.create': {
+      action: 'webhook.create',
+      input: async () => ({ appId: (await newApp()).appId, name: 'Forge', kind: 'token' }),
+    },
+    'webhook.rotate': { action: 'webhook.rotate', input: () => newWebhook() },
+    'webhook.delete': { action: 'webhook.delete', input: () => newWebhook() },
+    'dnsProvider.create': { action: 'dns_provider.create', input: async () => dnsProvider() },
+    'dnsProvider.update': {
+      action: 'dns_provider.update',
+      input: async () => ({ dnsProviderId: await madeDnsProvider(), preferred: true }),
+    },
+    'dnsProvider.verify': {
+      action: 'dns_provider.verify',
+      input: async () => ({ dnsProviderId: await madeDnsProvider() }),
+    },
+    'dnsProvider.delete': {
+      action: 'dns_provider.delete',
+      input: async () => ({ dnsProviderId: await madeDnsProvider() }),
+    },
+    'volume.createSnapshot': {
+      action: 'volume.create_snapshot',
+      input: async () => {
+        await connectSnapshotAgent();
+        return { volumeId: (await newVolume()).volumeId };
+      },
+    },
+    'volumeMove.cancel': { action: 'volume_move.cancel', input: () => newVolumeMove('copying') },
+    'volumeMove.retry': { action: 'volume_move.retry', input: () => newVolumeMove('failed') },
     'volume.delete': { action: 'volume.delete', input: async () => newVolume() },
     'volume.restore': {
       action: 'volume.restore',
@@ -185,6 +262,22 @@ export function auditCalls(stage: AuditStage): Readonly<Record<Mutation, AuditCa
       action: 'deployment.deploy_secrets',
       input: async () => ({ appId: (await liveApp()).appId }),
     },
+    'certificate.add': { action: 'certificate.add', input: () => newUpload('added.example.test') },
+    'certificate.update': {
+      action: 'certificate.update',
+      input: async () => {
+        const input = await newUpload('replaced.example.test');
+        const { certificateId } = await caller().certificate.add(input);
+        return { ...input, certificateId };
+      },
+    },
+    'certificate.delete': {
+      action: 'certificate.delete',
+      input: async () => {
+        const { certificateId } = await caller().certificate.add(await newUpload('unused.example.test'));
+        return { certificateId };
+      },
+    },
     'certificate.retry': {
       action: 'certificate.retry',
       input: async () => {
@@ -205,6 +298,20 @@ export function auditCalls(stage: AuditStage): Readonly<Record<Mutation, AuditCa
       input: async () => {
         const { appId } = await newApp();
         return { domainId: (await caller().domain.attach({ appId, host: 'detached.example.test' })).id };
+      },
+    },
+    'domain.updateTls': {
+      action: 'domain.update_tls',
+      input: async () => {
+        const { appId } = await newApp();
+        const { id } = await caller().domain.attach({ appId, host: 'secured.example.test' });
+        const { world } = stage.api;
+        const policy = { hsts: { maxAgeSeconds: 3600 } };
+        const { organizationId } = world;
+        await world.system(({ tx }) =>
+          tx.hostPolicy.create({ data: { organizationId, host: 'secured.example.test', policy } }),
+        );
+        return { domainId: id, hsts: null };
       },
     },
     'domain.updatePolicy': {
@@ -230,6 +337,10 @@ export function auditCalls(stage: AuditStage): Readonly<Record<Mutation, AuditCa
         return { ...(await caller().environment.create({ name: 'Ending' })), confirmName: 'Ending' };
       },
     },
+    // A person's own view belongs to no audit log.
+    'overview.acknowledge': { action: null, input: async () => ({ kind: 'deployment_failed' }) },
+    'overview.restore': { action: null, input: async () => ({ kind: 'deployment_failed' }) },
+    'overview.closeChecklist': { action: null, input: async () => undefined },
     'project.create': { action: 'project.create', input: async () => ({ name: 'Made' }) },
     'project.update': {
       action: 'project.update',
@@ -254,7 +365,46 @@ export function auditCalls(stage: AuditStage): Readonly<Record<Mutation, AuditCa
       input: async () => caller().secret.attachGroup(await newAttachment()),
     },
     'secret.rotateKey': { action: 'secret.rotate_key', input: async () => undefined },
+    'variable.update': {
+      action: 'config.update',
+      input: async () => ({ appId: (await newApp()).appId, plain: [{ name: 'LOG_LEVEL', value: 'debug' }] }),
+    },
+    'variable.copy': {
+      action: 'variable.copy',
+      input: async () => {
+        const { appId } = await newApp();
+        await caller().variable.update({ appId, plain: [{ name: 'LOG_LEVEL', value: 'debug' }] });
+        return { ...(await newPlace(appId)), fromEnvironmentId: await environmentId(), plain: ['LOG_LEVEL'] };
+      },
+    },
     'server.enrol': { action: 'server.enrol', input: async () => ({ name: 'berlin' }) },
+    'host.release': { action: 'host.release', input: () => newProvenDomain('released.example.test') },
+    'host.transfer': { action: 'host.transfer', input: () => newProvenDomain('transferred.example.test') },
+    'host.accept': {
+      action: 'host.accept',
+      input: async () => {
+        const host = 'accepted.example.test';
+        const { appId } = await newApp();
+        const { id: domainId } = await caller().domain.attach({ appId, host });
+        const code = await offerHost(stage.api.world, host);
+        return { domainId, code };
+      },
+    },
+    'host.verify': {
+      action: null,
+      input: async () => {
+        const { appId } = await newApp();
+        return { domainId: (await caller().domain.attach({ appId, host: 'verified.example.test' })).id };
+      },
+    },
+    'domain.updateBase': {
+      action: 'server.update_base_domain',
+      input: async () => ({ serverId: stage.api.world.serverId, baseDomain: 'apps.example.test' }),
+    },
+    'server.updateAddresses': {
+      action: 'server.update_addresses',
+      input: async () => ({ serverId: stage.api.world.serverId, addresses: ['203.0.113.7'] }),
+    },
     'server.updateProxy': {
       action: 'server.update_proxy',
       input: async () => ({ serverId: stage.api.world.serverId, proxy: { http3: false } }),

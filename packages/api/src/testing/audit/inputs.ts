@@ -1,5 +1,8 @@
 // Creates the rows that calls of mutations need: apps, members, secrets and the rest, each new.
 import { type AppId, newId } from '@fairlead/contract/ids';
+import { processPullRequest } from '@fairlead/core/preview';
+import { githubPullRequest, githubPush, linkRepository, registerGithubApp } from '@fairlead/core/push/testing';
+import { makeChain } from '@fairlead/core/testing';
 import { expect } from 'vitest';
 import { type TestApi, testAgent } from '../test-api.ts';
 
@@ -95,6 +98,74 @@ export function auditInputs(stage: AuditStage) {
     return { rolloutId };
   }
 
+  /** A push that was processed while no app was built from its repository. */
+  async function newPush(appId: AppId) {
+    const deliveryId = newId('dlv');
+    const { organizationId } = stage.api.world;
+    await stage.api.world.system(({ tx, clock }) =>
+      tx.webhookDelivery.create({
+        data: {
+          id: deliveryId,
+          organizationId,
+          source: 'github',
+          endpointId: newId('gha'),
+          deliveryKey: deliveryId,
+          event: 'push',
+          body: githubPush(),
+          state: 'ignored',
+          nextAttemptAt: clock.now(),
+          receivedAt: clock.now(),
+        },
+      }),
+    );
+    return { deliveryId, appId };
+  }
+
+  /** An app that is linked to a repository of a GitHub App. */
+  async function newLinkedApp() {
+    const { world } = stage.api;
+    const { appId } = await newApp({ deployNow: false });
+    await linkRepository(world, await registerGithubApp(world, 'secret'), appId);
+    return appId;
+  }
+
+  /** A commit of a fork that waits for its approval. */
+  async function newForkPreview() {
+    const { world } = stage.api;
+    const appId = await newLinkedApp();
+    await caller().preview.updatePolicy({ appId, enabled: true });
+    const body = githubPullRequest({ fork: true });
+    await world.tenant(async (ctx) => {
+      const { githubAppId: endpointId } = (
+        await ctx.tx.appRepository.findFirstOrThrow({ where: { appId }, select: { installation: true } })
+      ).installation;
+      const { deliveryId } = await newPush(appId);
+      await processPullRequest(ctx, { deliveryId, endpointId, body, changesAny: () => true });
+    });
+    const [preview] = (await caller().preview.list({ appId })).items;
+    if (preview === undefined) throw new Error('a preview was expected');
+    return { previewId: preview.id, commitHash: preview.headHash };
+  }
+
+  async function newWebhook() {
+    const { appId } = await newApp();
+    const { id } = await caller().webhook.create({ appId, name: 'Forge', kind: 'signature' });
+    return { appId, webhookId: id };
+  }
+
+  /** A certificate to upload, for the domain of a new app. */
+  async function newUpload(host: string) {
+    const { appId } = await newApp();
+    await caller().domain.attach({ appId, host });
+    const { leafPem, intermediatePem, rootPem, keyPem } = makeChain({ names: [host] });
+    return { chainPem: [leafPem, intermediatePem, rootPem].join('\n'), keyPem };
+  }
+  const dnsProvider = () => ({
+    zones: [`zone-${++stage.made}.example.test`],
+    credentials: { kind: 'cloudflare' as const, token: 'a-token' },
+  });
+  const madeDnsProvider = async () => (await caller().dnsProvider.create(dnsProvider())).id;
+
   async function newVolume() {
     const id = newId('vol');
     const { organizationId } = stage.api.world;
@@ -104,6 +175,33 @@ export function auditInputs(stage: AuditStage) {
       tx.volume.create({ data: { id, organizationId, ...placement, name: 'data', label: 'Shop · Production' } }),
     );
     return { volumeId: id, confirmName: 'data' };
+  }
+
+  /** Connects an agent that packs volumes. */
+  async function connectSnapshotAgent(): Promise<void> {
+    const { serverId } = stage.api.world;
+    const capabilities = ['volume', 'volume.snapshot'];
+    await stage.api.world.system(({ tx, clock }) =>
+      tx.server.update({
+        where: { id: serverId },
+        data: { connectedGateway: 'here#1', lastSeenAt: clock.now(), capabilities },
+      }),
+    );
+  }
+
+  /** Creates the move of an app from a drained server to another one. */
+  async function newVolumeMove(state: 'copying' | 'failed') {
+    const { organizationId } = stage.api.world;
+    const [sourceServerId, targetServerId, moveId] = [await newServer(), await newServer(), newId('vmv')];
+    const { appId } = await newApp({ deployNow: false });
+    const move = { id: moveId, organizationId, appId, environmentId: await environmentId(), state };
+    await stage.api.world.system(async ({ tx, clock }) => {
+      await tx.placementServer.updateMany({ where: { placement: { appId } }, data: { serverId: sourceServerId } });
+      await tx.server.update({ where: { id: sourceServerId }, data: { drainedAt: clock.now() } });
+      await tx.server.updateMany({ data: { capabilities: ['volume.snapshot'] } });
+      await tx.volumeMove.create({ data: { ...move, sourceServerId, targetServerId, isFromSnapshots: false } });
+    });
+    return { moveId };
   }
 
   const environmentId = async () => {
@@ -175,6 +273,14 @@ export function auditInputs(stage: AuditStage) {
     newPlace,
     newServer,
     newVolume,
+    newPush,
+    newForkPreview,
+    newLinkedApp,
+    newWebhook,
+    dnsProvider,
+    madeDnsProvider,
+    newVolumeMove,
+    connectSnapshotAgent,
     environmentId,
     newProject,
     newMove,
@@ -194,5 +300,6 @@ export function auditInputs(stage: AuditStage) {
     connectOldAgent,
     requireStoredAgent,
     newStoppedRollout,
+    newUpload,
   };
 }

@@ -1,6 +1,8 @@
 // Calls of the mutations on people and what they hold: members, invitations, roles, grants, tokens, organizations.
+import { planOrders } from '@fairlead/core/certificate';
 import { createMailer } from '@fairlead/mail';
 import { newFailedJob } from '../failed-job.ts';
+import { newTestFeed } from '../test-feed.ts';
 import type { AuditCall } from './audit-call.ts';
 import { type AuditStage, auditInputs } from './inputs.ts';
 
@@ -23,7 +25,39 @@ export function peopleCalls(stage: AuditStage) {
       const data = { id: 'stk_used', organizationId, tokenHash: 'used', usedAt: stage.api.world.clock.now() };
       return tx.setupToken.upsert({ where: { id: data.id }, create: data, update: {} });
     });
+  const useFeed = async () => {
+    const feed = await newTestFeed();
+    Object.assign(stage.api.parts.config.controlPlane, { updates: feed.facts });
+    return feed;
+  };
+  let domains = 0;
+  /** Adds a domain of the dashboard, and removes those of former calls: it has only a few. */
+  const newDomain = async () => {
+    await operate();
+    await stage.api.world.system(({ tx }) => tx.dashboardDomain.deleteMany());
+    domains += 1;
+    return caller().dashboardDomain.add({ host: `panel-${domains}.example.test` });
+  };
   return {
+    'dashboardDomain.add': {
+      action: 'control_plane.add_domain',
+      input: async () => {
+        await operate();
+        return { host: 'panel.example.test' };
+      },
+    },
+    'dashboardDomain.delete': { action: 'control_plane.delete_domain', input: newDomain },
+    'dashboardDomain.verify': { action: null, input: newDomain },
+    'dashboardDomain.retry': {
+      action: 'certificate.retry',
+      input: async () => {
+        const domain = await newDomain();
+        await stage.api.world.tenant((ctx) =>
+          planOrders(ctx, stage.api.world.keys, { directoryUrl: 'https://authority.example.test/directory' }),
+        );
+        return domain;
+      },
+    },
     'grant.create': { action: 'grant.create', input: () => newGrant() },
     'grant.delete': {
       action: 'grant.delete',
@@ -40,6 +74,22 @@ export function peopleCalls(stage: AuditStage) {
       after: async () => void Object.assign(stage.api.parts, { mail: null }),
     },
     'controlPlane.startBackup': { action: 'control_plane.start_backup', input: operate },
+    'controlPlane.checkUpdate': {
+      action: 'control_plane.check_update',
+      input: async () => {
+        await operate();
+        await useFeed();
+      },
+    },
+    'controlPlane.startUpdate': {
+      action: 'control_plane.start_update',
+      input: async () => {
+        await operate();
+        const { version } = await useFeed();
+        await caller().controlPlane.checkUpdate();
+        return { version };
+      },
+    },
     'controlPlane.retryJob': {
       action: 'control_plane.retry_job',
       input: async () => {

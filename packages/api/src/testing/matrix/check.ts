@@ -320,6 +320,8 @@ export async function checkMatrix(
     if (refusals.has(outcome)) {
       report.leaks.push(`${procedure.path} as ${person.name} answered ${outcome} where it is declared to be allowed`);
     }
+    // The stage's GitHub App has no key: a call that reaches GitHub ends where it opens one.
+    if (procedure.path.startsWith('github.') && outcome === 'secret.undecryptable') return;
     const isRead = procedure.type !== 'mutation' && !ids.some(({ kind }) => kind === 'cursor');
     if (outcome !== 'internal.unexpected' && (outcome === 'input.invalid' || (isRead && outcome !== 'ok'))) {
       throw new TypeError(`${procedure.path} answered ${outcome} to a made-up input: add an example of a valid one`);

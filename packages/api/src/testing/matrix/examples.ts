@@ -42,11 +42,31 @@ const examples: Examples = {
       { value: { ...plain, firstDeploy: { releaseId: own.get('rel') } }, ids: [...ids, release] },
     ];
   },
+  // Authorities that parse are long, and TLS 1.3 alone needs an agent that can require it.
+  'domain.updateTls': (own) => [
+    { value: { domainId: own.get('dom'), minTlsVersion: '1.2' }, ids: [{ path: ['domainId'], kind: 'dom' }] },
+  ],
   // They take deleted apps only.
   'app.restore': (own) => [deletedApp(own)],
   'app.purge': (own) => [deletedApp(own, { confirmName: 'matrix' })],
+  'github.startRegistration': () => [{ value: { owner: 'acme' }, ids: [] }],
+  'github.inspectRepository': (own) => [githubRepository(own)],
+  'github.linkRepository': (own) => {
+    const { value, ids } = githubRepository(own);
+    return [{ value: { ...value, appId: own.get('app') }, ids: [...ids, { path: ['appId'], kind: 'app' }] }];
+  },
   // A slug of its own: a slug that is taken is reported, as a host name is.
   'organization.update': () => [{ value: { name: 'Matrix', slug: 'matrix-of-permissions' }, ids: [] }],
+  // A sample without addresses or with another name changes nothing.
+  'server.updateAddresses': (own) => [
+    { value: { serverId: own.get('srv'), addresses: ['203.0.113.7'] }, ids: [{ path: ['serverId'], kind: 'srv' }] },
+  ],
+  'domain.updateBase': (own) => [
+    {
+      value: { serverId: own.get('srv'), baseDomain: 'apps.example.test' },
+      ids: [{ path: ['serverId'], kind: 'srv' }],
+    },
+  ],
   // The PROXY protocol needs a proxy that speaks it.
   'server.updateProxy': (own) => [
     { value: { serverId: own.get('srv'), proxy: { http3: false } }, ids: [{ path: ['serverId'], kind: 'srv' }] },
@@ -59,6 +79,38 @@ const examples: Examples = {
         ids: [{ path: ['owner', key], kind }],
       };
     }),
+  // A period has both times or none.
+  'metric.app': appMetric,
+  'metric.routes': appMetric,
+  'metric.server': (own) => [
+    { value: { serverId: own.get('srv'), range: '1h' }, ids: [{ path: ['serverId'], kind: 'srv' }] },
+  ],
+  // Without secrets, which need further permissions: other tests check them.
+  'variable.update': (own) => [
+    { value: { appId: own.get('app'), plain: plainVariables }, ids: [{ path: ['appId'], kind: 'app' }] },
+    {
+      value: { appId: own.get('app'), environmentId: own.get('env'), plain: plainVariables },
+      ids: [
+        { path: ['appId'], kind: 'app' },
+        { path: ['environmentId'], kind: 'env' },
+      ],
+    },
+  ],
+  'variable.copy': (own) => [
+    {
+      value: {
+        appId: own.get('app'),
+        fromEnvironmentId: own.get('env'),
+        environmentId: own.get('env'),
+        plain: ['MATRIX_NAME'],
+      },
+      ids: [
+        { path: ['appId'], kind: 'app' },
+        { path: ['fromEnvironmentId'], kind: 'env' },
+        { path: ['environmentId'], kind: 'env' },
+      ],
+    },
+  ],
   'grant.create': (own) =>
     (['environment', 'project'] as const).map((kind) => {
       const key = `${kind}Id`;
@@ -74,11 +126,31 @@ const examples: Examples = {
     }),
 };
 
+function appMetric(own: IdPool): Sample[] {
+  const value = { appId: own.get('app'), range: '1h' };
+  const app = { path: ['appId'], kind: 'app' };
+  return [
+    { value, ids: [app] },
+    {
+      value: { ...value, environmentId: own.get('env') },
+      ids: [app, { path: ['environmentId'], kind: 'env' }],
+    },
+  ];
+}
+
 const gitSource = { kind: 'git', repositoryUrl: 'https://git.example.test/matrix.git' };
 
 // A new secret needs a value, which the schema cannot express for an optional field.
 const secretItems = [{ name: 'MATRIX_NAME', value: 'matrix' }];
 
+const plainVariables = [{ name: 'MATRIX_NAME', value: 'matrix' }];
+
 function deletedApp(own: IdPool, more: object = {}): Sample {
   return { value: { appId: own.get('deletedApp'), ...more }, ids: [{ path: ['appId'], kind: 'deletedApp' }] };
+}
+
+/** Repository of `insertOrganizationRows`. */
+function githubRepository(own: IdPool) {
+  const value = { installationId: own.get('ghi'), repositoryId: 1 };
+  return { value, ids: [{ path: ['installationId'], kind: 'ghi' }] };
 }

@@ -26,6 +26,9 @@ const changesFactors: Readonly<Record<string, unknown>> = {
   'account.confirmTwoFactor': { code: '123456' },
   'account.rotateRecoveryCodes': undefined,
   'account.disableTwoFactor': undefined,
+  'account.startGithubLink': { githubAppId: newId('gha') },
+  'account.completeGithubLink': { state: 'none', code: 'none' },
+  'account.deleteGithubLink': { githubAppId: newId('gha') },
 };
 
 /** Mutations of an account that change nothing about sign-in. Add a new one here or above. */

@@ -30,6 +30,7 @@ const deciding: Readonly<Record<string, string>> = {
   secret: `r.environment_id = $1 OR r.group_id IN (SELECT group_id FROM secret_group_app WHERE app_id IN (${served}))`,
   secret_group_app: `r.app_id IN (${served})`,
   source_credential: `r.app_id IN (${served})`,
+  app_webhook: `r.app_id IN (${served})`,
   server: `r.id IN (SELECT placement_server.server_id FROM placement_server
     JOIN placement ON placement.id = placement_server.placement_id WHERE placement.environment_id = $1)`,
   deployment: `r.environment_id = $1

@@ -39,6 +39,9 @@ const ofSession =
  */
 const openAuthPaths: Readonly<Record<string, DeclaredRequest['status']>> = {
   'POST /api/auth/sign-in/email': 400,
+  // No GitHub App of this control plane signs in.
+  'POST /api/auth/sign-in/github': 409,
+  'POST /api/auth/sign-in/github/complete': 400,
   'POST /api/auth/sign-out': 200,
   'POST /api/auth/two-factor/verify-totp': 401,
   'POST /api/auth/two-factor/verify-backup-code': 401,
@@ -120,6 +123,13 @@ export const declaredRoutes: Readonly<Record<string, DeclaredRoute>> = {
       get(`/api/v1/${stage.foreign.get('app')}`, 401),
       { method: 'POST', path: '/api/v1/app/delete', status: 401 },
     ],
+  },
+  // A session opens nothing here. Tests of its own cover signatures and tokens.
+  'api/webhook/[endpoint]/route.ts': {
+    methods: ['POST'],
+    who: 'git hosts, by the signature or token of the webhook',
+    requests: (stage) => [{ method: 'POST', path: `/api/webhook/${stage.own.get('whk')}`, status: 401 }],
+    context: { params: Promise.resolve({ endpoint: 'whk_none' }) },
   },
   // Public: the same script and program for all, because a new server has no session.
   'install/agent.sh/route.ts': { methods: ['GET'], who: 'everyone', requests: () => [get('/install/agent.sh', 200)] },

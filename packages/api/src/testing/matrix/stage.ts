@@ -108,6 +108,13 @@ export async function setStage(api: TestApi): Promise<Stage> {
     await tx.app.update({ where: { id: foreignRows.appId }, data: { slug: `${marker}-app` } });
     await tx.organization.update({ where: { id: foreignRows.organizationId }, data: { name: `${marker} org` } });
     await tx.user.update({ where: { id: foreignRows.userId }, data: { name: `${marker} owner` } });
+    // A list of branches has no other trace of the row that it comes from.
+    for (const [{ organizationId }, ref] of [
+      [ownRows, ownRows.environmentId] as const,
+      [foreignRows, marker] as const,
+    ]) {
+      await tx.deployment.updateMany({ where: { organizationId }, data: { ref } });
+    }
   });
 
   // Writes one secret of the visible app besides the deleted one of a group: its value is a text of its row too.
@@ -199,7 +206,9 @@ export async function setStage(api: TestApi): Promise<Stage> {
     marker,
     own,
     foreign,
-    placed: ['app', 'crt', 'deletedApp', 'dep', 'dom', 'run', 'scg', 'env'].flatMap((kind) => own.get(kind) ?? []),
+    placed: ['app', 'crt', 'deletedApp', 'dep', 'dlv', 'dom', 'run', 'scg', 'env'].flatMap(
+      (kind) => own.get(kind) ?? [],
+    ),
     foreignTraces: [marker, ...foreignIds, ...Object.values(foreignRows as unknown as Record<string, string>)],
     nobody: { name: 'no one', cookie: undefined, slug: 'ours' },
     stranger: { name: 'a stranger', cookie: (await account('stranger')).cookie, slug: 'ours' },

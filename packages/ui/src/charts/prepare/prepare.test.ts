@@ -3,7 +3,16 @@ import { type Marker, placeMarkers } from './markers.ts';
 import { endLabels, median, prepareMultiples } from './multiples.ts';
 import { sparklinePaths } from './sparkline.ts';
 import { cursorLabel, niceScale, timeLabel, timeTicks } from './ticks.ts';
-import { appendRow, fractionOf, loneTimes, nearestRow, scaleOf, type TimeRow, withGaps } from './time-series.ts';
+import {
+  fractionOf,
+  loneTimes,
+  nearestRow,
+  scaleOf,
+  type TimeRow,
+  withGaps,
+  withPrevious,
+  zoomed,
+} from './time-series.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -100,11 +109,26 @@ describe('time series', () => {
     expect(fractionOf(1, 1, 1)).toBeNull();
   });
 
-  test('a live row replaces its step, moves the window and stays sorted', () => {
-    const rows = [row(1000), row(2000)];
-    expect(appendRow(rows, row(2400, 7), 1000, 0)).toEqual([row(1000), row(2000, 7)]);
-    expect(appendRow(rows, row(3000), 1000, 1500).map((each) => each.at)).toEqual([2000, 3000]);
-    expect(appendRow(rows, row(500), 500, 0).map((each) => each.at)).toEqual([500, 1000, 2000]);
+  test('stacked series are scaled by their sum', () => {
+    const rows: TimeRow[] = [{ at: 0, values: { ok: 60, failed: 30, line: 70 } }];
+    expect(scaleOf(rows, ['ok', 'failed', 'line'], 1000, 0, ['ok', 'failed']).max).toBe(100);
+    expect(scaleOf(rows, ['ok', 'failed', 'line'], 1000, 0).max).toBe(75);
+  });
+
+  test('the period before is drawn on the steps of this one', () => {
+    const rows = [row(60_000, 1), row(65_000, 2)];
+    const previous = [row(0, 7), row(2000, 9)];
+    expect(withPrevious(rows, previous, ['a'], 5000, 60_000).map(({ values }) => values)).toEqual([
+      { a: 1, 'before:a': 9 },
+      { a: 2, 'before:a': null },
+    ]);
+  });
+
+  test('a zoom keeps the time under the cursor in its place and never ends after now', () => {
+    const span = { from: 0, to: 100_000 };
+    expect(zoomed(span, 25_000, 0.5, 1e9)).toEqual({ from: 12_500, to: 62_500 });
+    expect(zoomed(span, 50_000, 2, 100_000)).toEqual({ from: -100_000, to: 100_000 });
+    expect(zoomed(span, 50_000, 0.001, 1e9)).toEqual({ from: 45_000, to: 55_000 });
   });
 });
 

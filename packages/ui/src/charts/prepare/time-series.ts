@@ -33,15 +33,20 @@ export function loneTimes(rows: readonly TimeRow[], key: string): ReadonlySet<nu
 }
 
 /**
- * Returns one scale over all series of a chart. A floor keeps a flat, tiny series from filling the chart with noise.
+ * Returns one scale over all series of a chart, and over the sum of those that are stacked. A floor keeps a flat, tiny
+ * series from filling the chart with noise.
  */
-export function scaleOf(rows: readonly TimeRow[], keys: readonly string[], base: 1000 | 1024, floor = 0): Scale {
+export function scaleOf(
+  rows: readonly TimeRow[],
+  keys: readonly string[],
+  base: 1000 | 1024,
+  floor = 0,
+  stacked: readonly string[] = [],
+): Scale {
   let peak = floor;
   for (const row of rows) {
-    for (const key of keys) {
-      const value = row.values[key];
-      if (value !== null && value !== undefined && value > peak) peak = value;
-    }
+    const sum = stacked.reduce((total, key) => total + (row.values[key] ?? 0), 0);
+    peak = Math.max(peak, sum, ...keys.map((key) => row.values[key] ?? 0));
   }
   return niceScale(peak, 3, base);
 }
@@ -66,15 +71,37 @@ export function fractionOf(at: number, from: number, to: number): number | null 
   return (at - from) / (to - from);
 }
 
-/**
- * Adds a live sample to the loaded rows: one row per step, the newest value of a step wins, and rows before the span
- * are dropped.
- */
-export function appendRow(rows: readonly TimeRow[], row: TimeRow, stepMs: number, from: number): TimeRow[] {
-  const at = Math.floor(row.at / stepMs) * stepMs;
-  const kept = rows.filter((each) => each.at >= from && each.at !== at);
-  const next = { at, values: row.values };
-  const last = kept.at(-1);
-  if (last === undefined || last.at < at) return [...kept, next];
-  return [...kept, next].sort((left, right) => left.at - right.at);
+/** Returns a span around a time that is `factor` as long, at least ten seconds and not beyond now. */
+export function zoomed(
+  span: { readonly from: number; readonly to: number },
+  at: number,
+  factor: number,
+  now: number,
+): { from: number; to: number } {
+  const length = Math.max(10_000, (span.to - span.from) * factor);
+  // The time under the cursor stays where it is.
+  const share = (at - span.from) / (span.to - span.from);
+  const from = Math.round(Math.min(at - share * length, now - length));
+  return { from, to: from + Math.round(length) };
+}
+
+/** Adds the values of an earlier period to the rows of the same steps, `shiftMs` later, under `before:` and their key. */
+export function withPrevious(
+  rows: readonly TimeRow[],
+  previous: readonly TimeRow[],
+  keys: readonly string[],
+  stepMs: number,
+  shiftMs: number,
+): TimeRow[] {
+  const stepOf = (at: number) => Math.floor(at / stepMs);
+  const earlier = new Map(previous.map((row) => [stepOf(row.at + shiftMs), row.values]));
+  return rows.map((row) => {
+    const values = earlier.get(stepOf(row.at));
+    const before = keys.map((key) => [previousKey(key), values?.[key] ?? null] as const);
+    return { at: row.at, values: { ...row.values, ...Object.fromEntries(before) } };
+  });
+}
+
+export function previousKey(key: string): string {
+  return `before:${key}`;
 }

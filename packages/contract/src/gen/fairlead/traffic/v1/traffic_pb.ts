@@ -13,7 +13,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file fairlead/traffic/v1/traffic.proto.
  */
 export const file_fairlead_traffic_v1_traffic: GenFile = /*@__PURE__*/
-  fileDesc("CiFmYWlybGVhZC90cmFmZmljL3YxL3RyYWZmaWMucHJvdG8SE2ZhaXJsZWFkLnRyYWZmaWMudjEizQQKC1JvdXRlUG9saWN5EhgKEHNlcnZlX3BsYWluX2h0dHAYASABKAgSFAoMc3RyaXBfcHJlZml4GAIgASgIEjgKD3JlcXVlc3RfaGVhZGVycxgDIAMoCzIfLmZhaXJsZWFkLnRyYWZmaWMudjEuSGVhZGVyUnVsZRI5ChByZXNwb25zZV9oZWFkZXJzGAQgAygLMh8uZmFpcmxlYWQudHJhZmZpYy52MS5IZWFkZXJSdWxlEjIKCmJhc2ljX2F1dGgYBSABKAsyHi5mYWlybGVhZC50cmFmZmljLnYxLkJhc2ljQXV0aBINCgVhbGxvdxgGIAMoCRIMCgRkZW55GAcgAygJEi4KC21haW50ZW5hbmNlGAggASgLMhkuZmFpcmxlYWQudHJhZmZpYy52MS5QYWdlEjMKC2Vycm9yX3BhZ2VzGAkgAygLMh4uZmFpcmxlYWQudHJhZmZpYy52MS5FcnJvclBhZ2USMAoGbGltaXRzGAogASgLMiAuZmFpcmxlYWQudHJhZmZpYy52MS5Sb3V0ZUxpbWl0cxIvCghwcmlvcml0eRgLIAEoDjIdLmZhaXJsZWFkLnRyYWZmaWMudjEuUHJpb3JpdHkSEAoIY29tcHJlc3MYDCABKAgSHgoWcmVxdWVzdF9ib2R5X2J5dGVzX21heBgNIAEoBBI2Cgxmb3J3YXJkX2F1dGgYDiABKAsyIC5mYWlybGVhZC50cmFmZmljLnYxLkZvcndhcmRBdXRoEhYKDnJld3JpdGVfcHJlZml4GA8gASgJIosBCgtGb3J3YXJkQXV0aBILCgNhcHAYASABKAkSDAoEcGF0aBgCIAEoCRIYChByZXNwb25zZV9oZWFkZXJzGAMgAygJEhIKCnRpbWVvdXRfbXMYBCABKA0SFQoNY2FjaGVfc2Vjb25kcxgFIAEoDRIcChRjYWNoZV9ieV9jcmVkZW50aWFscxgGIAEoCCJcCgpIZWFkZXJSdWxlEjEKBmFjdGlvbhgBIAEoDjIhLmZhaXJsZWFkLnRyYWZmaWMudjEuSGVhZGVyQWN0aW9uEgwKBG5hbWUYAiABKAkSDQoFdmFsdWUYAyABKAkiSQoJQmFzaWNBdXRoEg0KBXJlYWxtGAEgASgJEi0KBXVzZXJzGAIgAygLMh4uZmFpcmxlYWQudHJhZmZpYy52MS5CYXNpY1VzZXIiMAoJQmFzaWNVc2VyEgwKBG5hbWUYASABKAkSFQoNcGFzc3dvcmRfaGFzaBgCIAEoCSJHCgRQYWdlEhQKDGNvbnRlbnRfdHlwZRgBIAEoCRIMCgRib2R5GAIgASgJEhsKE3JldHJ5X2FmdGVyX3NlY29uZHMYAyABKA0iYwoJRXJyb3JQYWdlEgwKBGZyb20YASABKA0SCgoCdG8YAiABKA0SEwoLcmVwbGFjZV9hcHAYAyABKAgSJwoEcGFnZRgEIAEoCzIZLmZhaXJsZWFkLnRyYWZmaWMudjEuUGFnZSKgAQoLUm91dGVMaW1pdHMSIgoaY2xpZW50X3JlcXVlc3RzX3Blcl9zZWNvbmQYASABKA0SFAoMY2xpZW50X2J1cnN0GAIgASgNEhgKEGNsaWVudF9pbl9mbGlnaHQYAyABKA0SGwoTcmVxdWVzdHNfcGVyX3NlY29uZBgEIAEoDRINCgVidXJzdBgFIAEoDRIRCglpbl9mbGlnaHQYBiABKA0iOQoIUmVkaXJlY3QSDgoGc3RhdHVzGAEgASgNEgoKAnRvGAIgASgJEhEKCWtlZXBfcGF0aBgDIAEoCCKnBQoKQXBwVHJhZmZpYxJAChF1cHN0cmVhbV9wcm90b2NvbBgBIAEoDjIlLmZhaXJsZWFkLnRyYWZmaWMudjEuVXBzdHJlYW1Qcm90b2NvbBItCgN0bHMYAiABKAsyIC5mYWlybGVhZC50cmFmZmljLnYxLlVwc3RyZWFtVGxzEjoKDmxvYWRfYmFsYW5jaW5nGAMgASgOMiIuZmFpcmxlYWQudHJhZmZpYy52MS5Mb2FkQmFsYW5jaW5nEjwKD3N0aWNreV9zZXNzaW9ucxgEIAEoCzIjLmZhaXJsZWFkLnRyYWZmaWMudjEuU3RpY2t5U2Vzc2lvbnMSFQoNc2xvd19zdGFydF9tcxgFIAEoDRIgChhjb25uZWN0aW9uc19wZXJfaW5zdGFuY2UYBiABKA0SHgoWaW5fZmxpZ2h0X3Blcl9pbnN0YW5jZRgHIAEoDRIZChFpbl9mbGlnaHRfcGVyX2FwcBgIIAEoDRIdChBxdWV1ZV9sZW5ndGhfbWF4GAkgASgNSACIAQESGAoQcXVldWVfdGltZW91dF9tcxgKIAEoDRIbChNyZXNwb25zZV90aW1lb3V0X21zGAsgASgNEhUKDWxvYWRfc2hlZGRpbmcYDCABKAgSIQoUcmV0cnlfYnVkZ2V0X3BlcmNlbnQYDSABKA1IAYgBARI+ChBvdXRsaWVyX2VqZWN0aW9uGA4gASgLMiQuZmFpcmxlYWQudHJhZmZpYy52MS5PdXRsaWVyRWplY3Rpb24SPAoMaGVhbHRoX2NoZWNrGA8gASgLMiYuZmFpcmxlYWQudHJhZmZpYy52MS5BY3RpdmVIZWFsdGhDaGVja0ITChFfcXVldWVfbGVuZ3RoX21heEIXChVfcmV0cnlfYnVkZ2V0X3BlcmNlbnQiMgoLVXBzdHJlYW1UbHMSEwoLc2VydmVyX25hbWUYASABKAkSDgoGY2FfcGVtGAIgASgJIkIKDlN0aWNreVNlc3Npb25zEhAKBmNvb2tpZRgBIAEoCUgAEhgKDmNsaWVudF9hZGRyZXNzGAIgASgISABCBAoCYnkiZgoPT3V0bGllckVqZWN0aW9uEhwKFGNvbnNlY3V0aXZlX2ZhaWx1cmVzGAEgASgNEhgKEGVqZWN0aW9uX3RpbWVfbXMYAiABKA0SGwoTZWplY3RlZF9wZXJjZW50X21heBgDIAEoDSKCAQoRQWN0aXZlSGVhbHRoQ2hlY2sSDAoEcGF0aBgBIAEoCRITCgtpbnRlcnZhbF9tcxgCIAEoDRISCgp0aW1lb3V0X21zGAMgASgNEhkKEWhlYWx0aHlfdGhyZXNob2xkGAQgASgNEhsKE3VuaGVhbHRoeV90aHJlc2hvbGQYBSABKA0i5gEKDVByb3h5U2V0dGluZ3MSFwoPdHJ1c3RlZF9wcm94aWVzGAEgAygJEhIKCmNsb3VkZmxhcmUYAiABKAgSFgoOcHJveHlfcHJvdG9jb2wYAyABKAgSEgoFaHR0cDMYBCABKAhIAIgBARIjChZjb25uZWN0aW9uc19wZXJfY2xpZW50GAUgASgNSAGIAQESMgoKYWNjZXNzX2xvZxgGIAEoCzIeLmZhaXJsZWFkLnRyYWZmaWMudjEuQWNjZXNzTG9nQggKBl9odHRwM0IZChdfY29ubmVjdGlvbnNfcGVyX2NsaWVudCK6AQoJQWNjZXNzTG9nEhQKB2VuYWJsZWQYASABKAhIAIgBARIuCgZmb3JtYXQYAiABKA4yHi5mYWlybGVhZC50cmFmZmljLnYxLkxvZ0Zvcm1hdBIcCg9zYW1wbGVfcGVybWlsbGUYAyABKA1IAYgBARIWCg5maWxlX2J5dGVzX21heBgEIAEoBBIRCglmaWxlc19tYXgYBSABKA1CCgoIX2VuYWJsZWRCEgoQX3NhbXBsZV9wZXJtaWxsZSp4CgxIZWFkZXJBY3Rpb24SHQoZSEVBREVSX0FDVElPTl9VTlNQRUNJRklFRBAAEhUKEUhFQURFUl9BQ1RJT05fU0VUEAESGAoUSEVBREVSX0FDVElPTl9BUFBFTkQQAhIYChRIRUFERVJfQUNUSU9OX1JFTU9WRRADKl4KCFByaW9yaXR5EhgKFFBSSU9SSVRZX1VOU1BFQ0lGSUVEEAASEAoMUFJJT1JJVFlfTE9XEAESEwoPUFJJT1JJVFlfTk9STUFMEAISEQoNUFJJT1JJVFlfSElHSBADKm8KEFVwc3RyZWFtUHJvdG9jb2wSIQodVVBTVFJFQU1fUFJPVE9DT0xfVU5TUEVDSUZJRUQQABIbChdVUFNUUkVBTV9QUk9UT0NPTF9IVFRQMRABEhsKF1VQU1RSRUFNX1BST1RPQ09MX0hUVFAyEAIqcAoNTG9hZEJhbGFuY2luZxIeChpMT0FEX0JBTEFOQ0lOR19VTlNQRUNJRklFRBAAEh8KG0xPQURfQkFMQU5DSU5HX0xFQVNUX0xPQURFRBABEh4KGkxPQURfQkFMQU5DSU5HX1JPVU5EX1JPQklOEAIqVQoJTG9nRm9ybWF0EhoKFkxPR19GT1JNQVRfVU5TUEVDSUZJRUQQABITCg9MT0dfRk9STUFUX0pTT04QARIXChNMT0dfRk9STUFUX0NPTUJJTkVEEAJiBnByb3RvMw");
+  fileDesc("CiFmYWlybGVhZC90cmFmZmljL3YxL3RyYWZmaWMucHJvdG8SE2ZhaXJsZWFkLnRyYWZmaWMudjEioQUKC1JvdXRlUG9saWN5EhgKEHNlcnZlX3BsYWluX2h0dHAYASABKAgSFAoMc3RyaXBfcHJlZml4GAIgASgIEjgKD3JlcXVlc3RfaGVhZGVycxgDIAMoCzIfLmZhaXJsZWFkLnRyYWZmaWMudjEuSGVhZGVyUnVsZRI5ChByZXNwb25zZV9oZWFkZXJzGAQgAygLMh8uZmFpcmxlYWQudHJhZmZpYy52MS5IZWFkZXJSdWxlEjIKCmJhc2ljX2F1dGgYBSABKAsyHi5mYWlybGVhZC50cmFmZmljLnYxLkJhc2ljQXV0aBINCgVhbGxvdxgGIAMoCRIMCgRkZW55GAcgAygJEi4KC21haW50ZW5hbmNlGAggASgLMhkuZmFpcmxlYWQudHJhZmZpYy52MS5QYWdlEjMKC2Vycm9yX3BhZ2VzGAkgAygLMh4uZmFpcmxlYWQudHJhZmZpYy52MS5FcnJvclBhZ2USMAoGbGltaXRzGAogASgLMiAuZmFpcmxlYWQudHJhZmZpYy52MS5Sb3V0ZUxpbWl0cxIvCghwcmlvcml0eRgLIAEoDjIdLmZhaXJsZWFkLnRyYWZmaWMudjEuUHJpb3JpdHkSEAoIY29tcHJlc3MYDCABKAgSHgoWcmVxdWVzdF9ib2R5X2J5dGVzX21heBgNIAEoBBI2Cgxmb3J3YXJkX2F1dGgYDiABKAsyIC5mYWlybGVhZC50cmFmZmljLnYxLkZvcndhcmRBdXRoEhYKDnJld3JpdGVfcHJlZml4GA8gASgJEikKA3RscxgUIAEoCzIcLmZhaXJsZWFkLnRyYWZmaWMudjEuSG9zdFRscxInCgRoc3RzGBUgASgLMhkuZmFpcmxlYWQudHJhZmZpYy52MS5Ic3RzIlMKB0hvc3RUbHMSEgoKdGxzMTNfb25seRgBIAEoCBI0CgtjbGllbnRfYXV0aBgCIAEoCzIfLmZhaXJsZWFkLnRyYWZmaWMudjEuQ2xpZW50QXV0aCIuCgpDbGllbnRBdXRoEhAKCHJlcXVpcmVkGAEgASgIEg4KBmNhX3BlbRgCIAEoCSJMCgRIc3RzEhcKD21heF9hZ2Vfc2Vjb25kcxgBIAEoDRIaChJpbmNsdWRlX3N1YmRvbWFpbnMYAiABKAgSDwoHcHJlbG9hZBgDIAEoCCKLAQoLRm9yd2FyZEF1dGgSCwoDYXBwGAEgASgJEgwKBHBhdGgYAiABKAkSGAoQcmVzcG9uc2VfaGVhZGVycxgDIAMoCRISCgp0aW1lb3V0X21zGAQgASgNEhUKDWNhY2hlX3NlY29uZHMYBSABKA0SHAoUY2FjaGVfYnlfY3JlZGVudGlhbHMYBiABKAgiXAoKSGVhZGVyUnVsZRIxCgZhY3Rpb24YASABKA4yIS5mYWlybGVhZC50cmFmZmljLnYxLkhlYWRlckFjdGlvbhIMCgRuYW1lGAIgASgJEg0KBXZhbHVlGAMgASgJIkkKCUJhc2ljQXV0aBINCgVyZWFsbRgBIAEoCRItCgV1c2VycxgCIAMoCzIeLmZhaXJsZWFkLnRyYWZmaWMudjEuQmFzaWNVc2VyIjAKCUJhc2ljVXNlchIMCgRuYW1lGAEgASgJEhUKDXBhc3N3b3JkX2hhc2gYAiABKAkiRwoEUGFnZRIUCgxjb250ZW50X3R5cGUYASABKAkSDAoEYm9keRgCIAEoCRIbChNyZXRyeV9hZnRlcl9zZWNvbmRzGAMgASgNImMKCUVycm9yUGFnZRIMCgRmcm9tGAEgASgNEgoKAnRvGAIgASgNEhMKC3JlcGxhY2VfYXBwGAMgASgIEicKBHBhZ2UYBCABKAsyGS5mYWlybGVhZC50cmFmZmljLnYxLlBhZ2UioAEKC1JvdXRlTGltaXRzEiIKGmNsaWVudF9yZXF1ZXN0c19wZXJfc2Vjb25kGAEgASgNEhQKDGNsaWVudF9idXJzdBgCIAEoDRIYChBjbGllbnRfaW5fZmxpZ2h0GAMgASgNEhsKE3JlcXVlc3RzX3Blcl9zZWNvbmQYBCABKA0SDQoFYnVyc3QYBSABKA0SEQoJaW5fZmxpZ2h0GAYgASgNIjkKCFJlZGlyZWN0Eg4KBnN0YXR1cxgBIAEoDRIKCgJ0bxgCIAEoCRIRCglrZWVwX3BhdGgYAyABKAgipwUKCkFwcFRyYWZmaWMSQAoRdXBzdHJlYW1fcHJvdG9jb2wYASABKA4yJS5mYWlybGVhZC50cmFmZmljLnYxLlVwc3RyZWFtUHJvdG9jb2wSLQoDdGxzGAIgASgLMiAuZmFpcmxlYWQudHJhZmZpYy52MS5VcHN0cmVhbVRscxI6Cg5sb2FkX2JhbGFuY2luZxgDIAEoDjIiLmZhaXJsZWFkLnRyYWZmaWMudjEuTG9hZEJhbGFuY2luZxI8Cg9zdGlja3lfc2Vzc2lvbnMYBCABKAsyIy5mYWlybGVhZC50cmFmZmljLnYxLlN0aWNreVNlc3Npb25zEhUKDXNsb3dfc3RhcnRfbXMYBSABKA0SIAoYY29ubmVjdGlvbnNfcGVyX2luc3RhbmNlGAYgASgNEh4KFmluX2ZsaWdodF9wZXJfaW5zdGFuY2UYByABKA0SGQoRaW5fZmxpZ2h0X3Blcl9hcHAYCCABKA0SHQoQcXVldWVfbGVuZ3RoX21heBgJIAEoDUgAiAEBEhgKEHF1ZXVlX3RpbWVvdXRfbXMYCiABKA0SGwoTcmVzcG9uc2VfdGltZW91dF9tcxgLIAEoDRIVCg1sb2FkX3NoZWRkaW5nGAwgASgIEiEKFHJldHJ5X2J1ZGdldF9wZXJjZW50GA0gASgNSAGIAQESPgoQb3V0bGllcl9lamVjdGlvbhgOIAEoCzIkLmZhaXJsZWFkLnRyYWZmaWMudjEuT3V0bGllckVqZWN0aW9uEjwKDGhlYWx0aF9jaGVjaxgPIAEoCzImLmZhaXJsZWFkLnRyYWZmaWMudjEuQWN0aXZlSGVhbHRoQ2hlY2tCEwoRX3F1ZXVlX2xlbmd0aF9tYXhCFwoVX3JldHJ5X2J1ZGdldF9wZXJjZW50IjIKC1Vwc3RyZWFtVGxzEhMKC3NlcnZlcl9uYW1lGAEgASgJEg4KBmNhX3BlbRgCIAEoCSJCCg5TdGlja3lTZXNzaW9ucxIQCgZjb29raWUYASABKAlIABIYCg5jbGllbnRfYWRkcmVzcxgCIAEoCEgAQgQKAmJ5ImYKD091dGxpZXJFamVjdGlvbhIcChRjb25zZWN1dGl2ZV9mYWlsdXJlcxgBIAEoDRIYChBlamVjdGlvbl90aW1lX21zGAIgASgNEhsKE2VqZWN0ZWRfcGVyY2VudF9tYXgYAyABKA0iggEKEUFjdGl2ZUhlYWx0aENoZWNrEgwKBHBhdGgYASABKAkSEwoLaW50ZXJ2YWxfbXMYAiABKA0SEgoKdGltZW91dF9tcxgDIAEoDRIZChFoZWFsdGh5X3RocmVzaG9sZBgEIAEoDRIbChN1bmhlYWx0aHlfdGhyZXNob2xkGAUgASgNIuYBCg1Qcm94eVNldHRpbmdzEhcKD3RydXN0ZWRfcHJveGllcxgBIAMoCRISCgpjbG91ZGZsYXJlGAIgASgIEhYKDnByb3h5X3Byb3RvY29sGAMgASgIEhIKBWh0dHAzGAQgASgISACIAQESIwoWY29ubmVjdGlvbnNfcGVyX2NsaWVudBgFIAEoDUgBiAEBEjIKCmFjY2Vzc19sb2cYBiABKAsyHi5mYWlybGVhZC50cmFmZmljLnYxLkFjY2Vzc0xvZ0IICgZfaHR0cDNCGQoXX2Nvbm5lY3Rpb25zX3Blcl9jbGllbnQiugEKCUFjY2Vzc0xvZxIUCgdlbmFibGVkGAEgASgISACIAQESLgoGZm9ybWF0GAIgASgOMh4uZmFpcmxlYWQudHJhZmZpYy52MS5Mb2dGb3JtYXQSHAoPc2FtcGxlX3Blcm1pbGxlGAMgASgNSAGIAQESFgoOZmlsZV9ieXRlc19tYXgYBCABKAQSEQoJZmlsZXNfbWF4GAUgASgNQgoKCF9lbmFibGVkQhIKEF9zYW1wbGVfcGVybWlsbGUqeAoMSGVhZGVyQWN0aW9uEh0KGUhFQURFUl9BQ1RJT05fVU5TUEVDSUZJRUQQABIVChFIRUFERVJfQUNUSU9OX1NFVBABEhgKFEhFQURFUl9BQ1RJT05fQVBQRU5EEAISGAoUSEVBREVSX0FDVElPTl9SRU1PVkUQAypeCghQcmlvcml0eRIYChRQUklPUklUWV9VTlNQRUNJRklFRBAAEhAKDFBSSU9SSVRZX0xPVxABEhMKD1BSSU9SSVRZX05PUk1BTBACEhEKDVBSSU9SSVRZX0hJR0gQAypvChBVcHN0cmVhbVByb3RvY29sEiEKHVVQU1RSRUFNX1BST1RPQ09MX1VOU1BFQ0lGSUVEEAASGwoXVVBTVFJFQU1fUFJPVE9DT0xfSFRUUDEQARIbChdVUFNUUkVBTV9QUk9UT0NPTF9IVFRQMhACKnAKDUxvYWRCYWxhbmNpbmcSHgoaTE9BRF9CQUxBTkNJTkdfVU5TUEVDSUZJRUQQABIfChtMT0FEX0JBTEFOQ0lOR19MRUFTVF9MT0FERUQQARIeChpMT0FEX0JBTEFOQ0lOR19ST1VORF9ST0JJThACKlUKCUxvZ0Zvcm1hdBIaChZMT0dfRk9STUFUX1VOU1BFQ0lGSUVEEAASEwoPTE9HX0ZPUk1BVF9KU09OEAESFwoTTE9HX0ZPUk1BVF9DT01CSU5FRBACYgZwcm90bzM");
 
 /**
  * @generated from message fairlead.traffic.v1.RoutePolicy
@@ -105,6 +105,20 @@ export type RoutePolicy = Message<"fairlead.traffic.v1.RoutePolicy"> & {
    * @generated from field: string rewrite_prefix = 15;
    */
   rewritePrefix: string;
+
+  /**
+   * TLS of the host: all of its routes have the same.
+   *
+   * @generated from field: fairlead.traffic.v1.HostTls tls = 20;
+   */
+  tls?: HostTls | undefined;
+
+  /**
+   * Strict-Transport-Security (RFC 6797) of responses over HTTPS, in place of the app's own.
+   *
+   * @generated from field: fairlead.traffic.v1.Hsts hsts = 21;
+   */
+  hsts?: Hsts | undefined;
 };
 
 /**
@@ -113,6 +127,87 @@ export type RoutePolicy = Message<"fairlead.traffic.v1.RoutePolicy"> & {
  */
 export const RoutePolicySchema: GenMessage<RoutePolicy> = /*@__PURE__*/
   messageDesc(file_fairlead_traffic_v1_traffic, 0);
+
+/**
+ * @generated from message fairlead.traffic.v1.HostTls
+ */
+export type HostTls = Message<"fairlead.traffic.v1.HostTls"> & {
+  /**
+   * TLS 1.3 alone; otherwise TLS 1.2 too.
+   *
+   * @generated from field: bool tls13_only = 1;
+   */
+  tls13Only: boolean;
+
+  /**
+   * Client certificates; absent: none are asked for.
+   *
+   * @generated from field: fairlead.traffic.v1.ClientAuth client_auth = 2;
+   */
+  clientAuth?: ClientAuth | undefined;
+};
+
+/**
+ * Describes the message fairlead.traffic.v1.HostTls.
+ * Use `create(HostTlsSchema)` to create a new message.
+ */
+export const HostTlsSchema: GenMessage<HostTls> = /*@__PURE__*/
+  messageDesc(file_fairlead_traffic_v1_traffic, 1);
+
+/**
+ * @generated from message fairlead.traffic.v1.ClientAuth
+ */
+export type ClientAuth = Message<"fairlead.traffic.v1.ClientAuth"> & {
+  /**
+   * A handshake without a valid certificate fails; otherwise the visitor may have none.
+   *
+   * @generated from field: bool required = 1;
+   */
+  required: boolean;
+
+  /**
+   * Authorities of client certificates in PEM.
+   *
+   * @generated from field: string ca_pem = 2;
+   */
+  caPem: string;
+};
+
+/**
+ * Describes the message fairlead.traffic.v1.ClientAuth.
+ * Use `create(ClientAuthSchema)` to create a new message.
+ */
+export const ClientAuthSchema: GenMessage<ClientAuth> = /*@__PURE__*/
+  messageDesc(file_fairlead_traffic_v1_traffic, 2);
+
+/**
+ * @generated from message fairlead.traffic.v1.Hsts
+ */
+export type Hsts = Message<"fairlead.traffic.v1.Hsts"> & {
+  /**
+   * Zero: browsers forget the rule.
+   *
+   * @generated from field: uint32 max_age_seconds = 1;
+   */
+  maxAgeSeconds: number;
+
+  /**
+   * @generated from field: bool include_subdomains = 2;
+   */
+  includeSubdomains: boolean;
+
+  /**
+   * @generated from field: bool preload = 3;
+   */
+  preload: boolean;
+};
+
+/**
+ * Describes the message fairlead.traffic.v1.Hsts.
+ * Use `create(HstsSchema)` to create a new message.
+ */
+export const HstsSchema: GenMessage<Hsts> = /*@__PURE__*/
+  messageDesc(file_fairlead_traffic_v1_traffic, 3);
 
 /**
  * An app on the same server decides whether a request may pass.
@@ -166,7 +261,7 @@ export type ForwardAuth = Message<"fairlead.traffic.v1.ForwardAuth"> & {
  * Use `create(ForwardAuthSchema)` to create a new message.
  */
 export const ForwardAuthSchema: GenMessage<ForwardAuth> = /*@__PURE__*/
-  messageDesc(file_fairlead_traffic_v1_traffic, 1);
+  messageDesc(file_fairlead_traffic_v1_traffic, 4);
 
 /**
  * @generated from message fairlead.traffic.v1.HeaderRule
@@ -195,7 +290,7 @@ export type HeaderRule = Message<"fairlead.traffic.v1.HeaderRule"> & {
  * Use `create(HeaderRuleSchema)` to create a new message.
  */
 export const HeaderRuleSchema: GenMessage<HeaderRule> = /*@__PURE__*/
-  messageDesc(file_fairlead_traffic_v1_traffic, 2);
+  messageDesc(file_fairlead_traffic_v1_traffic, 5);
 
 /**
  * @generated from message fairlead.traffic.v1.BasicAuth
@@ -217,7 +312,7 @@ export type BasicAuth = Message<"fairlead.traffic.v1.BasicAuth"> & {
  * Use `create(BasicAuthSchema)` to create a new message.
  */
 export const BasicAuthSchema: GenMessage<BasicAuth> = /*@__PURE__*/
-  messageDesc(file_fairlead_traffic_v1_traffic, 3);
+  messageDesc(file_fairlead_traffic_v1_traffic, 6);
 
 /**
  * @generated from message fairlead.traffic.v1.BasicUser
@@ -241,7 +336,7 @@ export type BasicUser = Message<"fairlead.traffic.v1.BasicUser"> & {
  * Use `create(BasicUserSchema)` to create a new message.
  */
 export const BasicUserSchema: GenMessage<BasicUser> = /*@__PURE__*/
-  messageDesc(file_fairlead_traffic_v1_traffic, 4);
+  messageDesc(file_fairlead_traffic_v1_traffic, 7);
 
 /**
  * @generated from message fairlead.traffic.v1.Page
@@ -268,7 +363,7 @@ export type Page = Message<"fairlead.traffic.v1.Page"> & {
  * Use `create(PageSchema)` to create a new message.
  */
 export const PageSchema: GenMessage<Page> = /*@__PURE__*/
-  messageDesc(file_fairlead_traffic_v1_traffic, 5);
+  messageDesc(file_fairlead_traffic_v1_traffic, 8);
 
 /**
  * @generated from message fairlead.traffic.v1.ErrorPage
@@ -304,7 +399,7 @@ export type ErrorPage = Message<"fairlead.traffic.v1.ErrorPage"> & {
  * Use `create(ErrorPageSchema)` to create a new message.
  */
 export const ErrorPageSchema: GenMessage<ErrorPage> = /*@__PURE__*/
-  messageDesc(file_fairlead_traffic_v1_traffic, 6);
+  messageDesc(file_fairlead_traffic_v1_traffic, 9);
 
 /**
  * @generated from message fairlead.traffic.v1.RouteLimits
@@ -348,7 +443,7 @@ export type RouteLimits = Message<"fairlead.traffic.v1.RouteLimits"> & {
  * Use `create(RouteLimitsSchema)` to create a new message.
  */
 export const RouteLimitsSchema: GenMessage<RouteLimits> = /*@__PURE__*/
-  messageDesc(file_fairlead_traffic_v1_traffic, 7);
+  messageDesc(file_fairlead_traffic_v1_traffic, 10);
 
 /**
  * Redirect to another URL.
@@ -383,7 +478,7 @@ export type Redirect = Message<"fairlead.traffic.v1.Redirect"> & {
  * Use `create(RedirectSchema)` to create a new message.
  */
 export const RedirectSchema: GenMessage<Redirect> = /*@__PURE__*/
-  messageDesc(file_fairlead_traffic_v1_traffic, 8);
+  messageDesc(file_fairlead_traffic_v1_traffic, 11);
 
 /**
  * @generated from message fairlead.traffic.v1.AppTraffic
@@ -486,7 +581,7 @@ export type AppTraffic = Message<"fairlead.traffic.v1.AppTraffic"> & {
  * Use `create(AppTrafficSchema)` to create a new message.
  */
 export const AppTrafficSchema: GenMessage<AppTraffic> = /*@__PURE__*/
-  messageDesc(file_fairlead_traffic_v1_traffic, 9);
+  messageDesc(file_fairlead_traffic_v1_traffic, 12);
 
 /**
  * @generated from message fairlead.traffic.v1.UpstreamTls
@@ -512,7 +607,7 @@ export type UpstreamTls = Message<"fairlead.traffic.v1.UpstreamTls"> & {
  * Use `create(UpstreamTlsSchema)` to create a new message.
  */
 export const UpstreamTlsSchema: GenMessage<UpstreamTls> = /*@__PURE__*/
-  messageDesc(file_fairlead_traffic_v1_traffic, 10);
+  messageDesc(file_fairlead_traffic_v1_traffic, 13);
 
 /**
  * @generated from message fairlead.traffic.v1.StickySessions
@@ -543,7 +638,7 @@ export type StickySessions = Message<"fairlead.traffic.v1.StickySessions"> & {
  * Use `create(StickySessionsSchema)` to create a new message.
  */
 export const StickySessionsSchema: GenMessage<StickySessions> = /*@__PURE__*/
-  messageDesc(file_fairlead_traffic_v1_traffic, 11);
+  messageDesc(file_fairlead_traffic_v1_traffic, 14);
 
 /**
  * @generated from message fairlead.traffic.v1.OutlierEjection
@@ -572,7 +667,7 @@ export type OutlierEjection = Message<"fairlead.traffic.v1.OutlierEjection"> & {
  * Use `create(OutlierEjectionSchema)` to create a new message.
  */
 export const OutlierEjectionSchema: GenMessage<OutlierEjection> = /*@__PURE__*/
-  messageDesc(file_fairlead_traffic_v1_traffic, 12);
+  messageDesc(file_fairlead_traffic_v1_traffic, 15);
 
 /**
  * @generated from message fairlead.traffic.v1.ActiveHealthCheck
@@ -611,7 +706,7 @@ export type ActiveHealthCheck = Message<"fairlead.traffic.v1.ActiveHealthCheck">
  * Use `create(ActiveHealthCheckSchema)` to create a new message.
  */
 export const ActiveHealthCheckSchema: GenMessage<ActiveHealthCheck> = /*@__PURE__*/
-  messageDesc(file_fairlead_traffic_v1_traffic, 13);
+  messageDesc(file_fairlead_traffic_v1_traffic, 16);
 
 /**
  * @generated from message fairlead.traffic.v1.ProxySettings
@@ -657,7 +752,7 @@ export type ProxySettings = Message<"fairlead.traffic.v1.ProxySettings"> & {
  * Use `create(ProxySettingsSchema)` to create a new message.
  */
 export const ProxySettingsSchema: GenMessage<ProxySettings> = /*@__PURE__*/
-  messageDesc(file_fairlead_traffic_v1_traffic, 14);
+  messageDesc(file_fairlead_traffic_v1_traffic, 17);
 
 /**
  * @generated from message fairlead.traffic.v1.AccessLog
@@ -702,7 +797,7 @@ export type AccessLog = Message<"fairlead.traffic.v1.AccessLog"> & {
  * Use `create(AccessLogSchema)` to create a new message.
  */
 export const AccessLogSchema: GenMessage<AccessLog> = /*@__PURE__*/
-  messageDesc(file_fairlead_traffic_v1_traffic, 15);
+  messageDesc(file_fairlead_traffic_v1_traffic, 18);
 
 /**
  * @generated from enum fairlead.traffic.v1.HeaderAction

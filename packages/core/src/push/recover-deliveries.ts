@@ -1,0 +1,125 @@
+// Compares the log of webhooks that GitHub sent with the stored deliveries, and stores what did not arrive.
+// Invariant: no transaction is held while GitHub answers, and a crash at any point repeats only reads.
+import { type OrganizationId, parseId } from '@fairlead/contract/ids';
+import type { GithubAppKey } from '../github/index.ts';
+import type { OrganizationCtx, SystemCtx } from '../kernel/index.ts';
+import { mayBeStored, readEvent } from './delivery-events.ts';
+import { recordDeliveries } from './record-deliveries.ts';
+
+const intervalMs = 30_000;
+/** Attempts to deliver overlap: one that began earlier may be listed later. */
+const overlapMs = 10 * 60_000;
+/** Maximum number of pages of the log. GitHub keeps three days. */
+const pagesMax = 1000;
+
+export interface DueApp {
+  readonly githubAppId: string;
+  readonly organizationId: OrganizationId;
+  /** Deliveries that GitHub sent before this time are stored. */
+  readonly readUntil: Date;
+}
+
+/** Takes the apps whose log is due; another worker takes others. */
+export async function claimDeliveryLogs({ tx, clock }: Pick<SystemCtx, 'tx' | 'clock'>): Promise<readonly DueApp[]> {
+  const now = clock.now();
+  const rows = await tx.$queryRaw<{ id: string; organizationId: string; readUntil: Date }[]>`
+    UPDATE github_app SET deliveries_due_at = ${new Date(now.getTime() + intervalMs)}
+    WHERE id IN (SELECT id FROM github_app WHERE deliveries_due_at <= ${now} ORDER BY id FOR UPDATE SKIP LOCKED)
+    RETURNING id, organization_id AS "organizationId", coalesce(deliveries_read_until, created_at) AS "readUntil"`;
+  return rows.map(({ id, organizationId, readUntil }) => ({
+    githubAppId: id,
+    organizationId: parseId('org', organizationId),
+    readUntil,
+  }));
+}
+
+interface SentDelivery {
+  readonly deliveryId: number;
+  readonly guid: string;
+  readonly event: string;
+  readonly action: string | null;
+  readonly deliveredAt: Date;
+}
+
+/** Calls of GitHub that recovery needs. */
+export interface DeliveryLog {
+  listDeliveries(
+    key: GithubAppKey,
+    cursor: string | null,
+  ): Promise<{ readonly items: readonly SentDelivery[]; readonly next: string | null }>;
+  getDeliveryPayload(key: GithubAppKey, deliveryId: number): Promise<string>;
+}
+
+export interface RecoverParts {
+  readonly github: DeliveryLog;
+  readonly key: GithubAppKey;
+  /** Each runs in a transaction of its own. */
+  readonly tenant: <T>(work: (ctx: OrganizationCtx) => Promise<T>) => Promise<T>;
+  readonly system: <T>(work: (ctx: Pick<SystemCtx, 'tx' | 'clock'>) => Promise<T>) => Promise<T>;
+}
+
+/** Returns the number of deliveries that were stored. Throws the error of GitHub; a later run continues. */
+export async function recoverDeliveries(parts: RecoverParts, app: DueApp): Promise<number> {
+  const { github, key, tenant, system } = parts;
+  const { githubAppId, organizationId } = app;
+  const sent = await listSince(parts, app.readUntil);
+  const wanted = sent.filter(({ event, action }) => mayBeStored(event, action));
+  const missed = await tenant((ctx) => withoutStored(ctx, githubAppId, wanted));
+  let recovered = 0;
+  // Oldest first, as they would have arrived.
+  for (const { deliveryId, guid, event } of missed.toReversed()) {
+    const body = await github.getDeliveryPayload(key, deliveryId);
+    const reading = readEvent({ source: 'github', event, body });
+    if (reading.state !== 'stored') continue;
+    const delivery = { organizationId, source: 'github', endpointId: githubAppId, deliveryKey: guid } as const;
+    const [stored] = await system((ctx) =>
+      recordDeliveries(ctx, [{ ...delivery, event: reading.name, body, isRecovered: true }]),
+    );
+    if (stored?.deliveryId !== null) recovered += 1;
+  }
+  const [newest] = sent;
+  if (newest !== undefined) await tenant((ctx) => recordReadUntil(ctx, githubAppId, newest.deliveredAt));
+  return recovered;
+}
+
+/** Delays the next read of the log, because GitHub limits the rate of requests. */
+export async function deferDeliveryLog({ tx, organizationId }: OrganizationCtx, githubAppId: string, at: Date) {
+  await tx.githubApp.updateMany({ where: { id: githubAppId, organizationId }, data: { deliveriesDueAt: at } });
+}
+
+async function listSince({ github, key }: RecoverParts, readUntil: Date): Promise<readonly SentDelivery[]> {
+  const sent: SentDelivery[] = [];
+  let cursor: string | null = null;
+  for (let page = 1; page <= pagesMax; page += 1) {
+    const { items, next }: Awaited<ReturnType<DeliveryLog['listDeliveries']>> = await github.listDeliveries(
+      key,
+      cursor,
+    );
+    sent.push(...items.filter(({ deliveredAt }) => deliveredAt >= readUntil));
+    const last = items.at(-1);
+    if (next === null || last === undefined || last.deliveredAt < readUntil) break;
+    cursor = next;
+  }
+  return sent;
+}
+
+/** Returns one attempt of each webhook that is not stored. */
+async function withoutStored(
+  { tx, organizationId }: OrganizationCtx,
+  endpointId: string,
+  sent: readonly SentDelivery[],
+): Promise<readonly SentDelivery[]> {
+  const stored = await tx.webhookDelivery.findMany({
+    where: { organizationId, endpointId, deliveryKey: { in: sent.map(({ guid }) => guid) } },
+    select: { deliveryKey: true },
+  });
+  const known = new Set(stored.map(({ deliveryKey }) => deliveryKey));
+  return [...new Map(sent.filter(({ guid }) => !known.has(guid)).map((each) => [each.guid, each])).values()];
+}
+
+async function recordReadUntil({ tx, organizationId }: OrganizationCtx, githubAppId: string, newest: Date) {
+  await tx.githubApp.updateMany({
+    where: { id: githubAppId, organizationId },
+    data: { deliveriesReadUntil: new Date(newest.getTime() - overlapMs) },
+  });
+}
