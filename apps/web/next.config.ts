@@ -5,6 +5,7 @@ import type { NextConfig } from 'next';
 
 const root = resolve(import.meta.dirname, '../..');
 
+const app = '/:organization/apps/:slug';
 const nosniff = { key: 'X-Content-Type-Options', value: 'nosniff' };
 
 const config: NextConfig = {
@@ -23,6 +24,14 @@ const config: NextConfig = {
     '@fairlead/ui',
   ],
   serverExternalPackages: ['nodemailer', 'pg', 'pino'],
+  experimental: {
+    // Navigations while the network is down wait for it, instead of leaving the dashboard for the browser's error page.
+    useOffline: true,
+    // Members without the permission of a page see forbidden.tsx.
+    authInterrupts: true,
+  },
+  // The documentation that /docs serves.
+  outputFileTracingIncludes: { '/docs/**': ['../../CHANGELOG.md', '../../docs/*.md'] },
   poweredByHeader: false,
   // Disables the image optimizer, which would fetch and resize images for strangers. The product serves no photos.
   images: { unoptimized: true },
@@ -30,6 +39,13 @@ const config: NextConfig = {
   headers: async () => [
     { source: '/_next/static/:path*', headers: [nosniff] },
     { source: '/icon.svg', headers: [nosniff] },
+  ],
+  // Old addresses of an app's pages, which people and git hosts have kept. The query stays.
+  redirects: async () => [
+    { source: `${app}/releases`, destination: `${app}/deployments`, permanent: true },
+    { source: `${app}/config`, destination: `${app}/settings/source`, permanent: true },
+    { source: `${app}/secrets`, destination: `${app}/variables`, permanent: true },
+    { source: `${app}/settings`, destination: `${app}/settings/general`, permanent: false },
   ],
   reactStrictMode: true,
   devIndicators: false,

@@ -1,5 +1,5 @@
 // Requests that proxies bring from other machines: the local server's proxy over this process's Unix socket, and the
-// operator's over TCP. Invariant: nobody else's header is believed.
+// operator's over TCP. Invariant: no other client's header is believed.
 import type { IncomingMessage } from 'node:http';
 import { forwardedAddress, isInRanges, networkOf, plainAddress } from '@fairlead/core/kernel';
 
@@ -14,7 +14,7 @@ export function isFromProxy({ socket }: IncomingMessage): boolean {
   return Reflect.get(socket, proxyMark) === true;
 }
 
-/** Returns the client's address; null if no proxy of ours names it. */
+/** Returns the client's address; null if no trusted proxy names it. */
 export function clientAddress(request: IncomingMessage, trustedProxies: readonly string[]): string | null {
   const forwarded = request.headers['x-forwarded-for'];
   if (typeof forwarded !== 'string') return null;

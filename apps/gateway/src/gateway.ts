@@ -2,7 +2,7 @@
 
 import { type ArtifactStore, findTransfer, recordArtifact } from '@fairlead/core/artifact';
 import type { AcmeOptions } from '@fairlead/core/certificate';
-import type { ControlRoute } from '@fairlead/core/desired-state';
+import { controlRoutes } from '@fairlead/core/desired-state';
 import { type Clock, forOrganization, type Log, systemClock } from '@fairlead/core/kernel';
 import type { LogStore } from '@fairlead/core/log';
 import { prepareMetrics } from '@fairlead/core/metric';
@@ -92,7 +92,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     acme: options.acme ?? { directoryCaPem: '', email: '' },
     key,
     pinnedKeys,
-    controlRoutes: routesOf(options),
+    controlRoutes: options.controlHosts.flatMap(controlRoutes),
     links: { localHttpsPort: options.httpsPort },
     connectionPrefix,
     clock,
@@ -107,9 +107,9 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const artifacts = createArtifactEndpoint({
     store: options.artifacts,
     find: (query) => database.system('gateway: transfer', (tx) => findTransfer({ tx, clock, log }, query)),
-    record: ({ organizationId }, digest, sizeBytes) =>
+    record: ({ organizationId, kind }, digest, sizeBytes) =>
       database.system('gateway: artifact', (tx) =>
-        recordArtifact(forOrganization({ tx, clock, log }, organizationId), { digest, kind: 'build', sizeBytes }),
+        recordArtifact(forOrganization({ tx, clock, log }, organizationId), { digest, kind, sizeBytes }),
       ),
     log,
   });
@@ -176,12 +176,4 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       await server.close();
     },
   };
-}
-
-/** The local server's proxy fronts the dashboard and, on the same host, this gateway. */
-function routesOf({ controlHosts }: GatewayOptions): ControlRoute[] {
-  return controlHosts.flatMap((each) => [
-    { ...each, pathPrefix: '/', socket: 'web' },
-    { ...each, pathPrefix: '/agent', socket: 'gateway' },
-  ]);
 }

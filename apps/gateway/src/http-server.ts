@@ -34,7 +34,7 @@ export interface HttpServerOptions {
 }
 
 export interface Client {
-  /** Address, for the audit log; null if no proxy of ours names it. It proves nothing. */
+  /** Address, for the audit log; null if no trusted proxy names it. It proves nothing. */
   readonly ip: string | null;
   /** IPv4 address or IPv6 /64; null if unknown. */
   readonly network: string | null;

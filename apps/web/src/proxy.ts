@@ -23,18 +23,31 @@ export async function proxy(request: NextRequest): Promise<Response> {
     }
   }
   const nonce = btoa(crypto.randomUUID());
-  const policy = contentSecurityPolicy({ nonce, development: process.env.NODE_ENV === 'development' });
+  const policy = contentSecurityPolicy({
+    nonce,
+    development: process.env.NODE_ENV === 'development',
+    postsAway: /^\/[^/]+\/settings\/git\/register$/.test(request.nextUrl.pathname),
+  });
   const headers = new Headers(request.headers);
   // Next reads the nonce from this header and sets it on every script.
   headers.set('content-security-policy', policy);
-  headers.set('x-fairlead-path', request.nextUrl.pathname);
+  headers.set('x-fairlead-path', pathOf(request.nextUrl));
   const response = withSecurityHeaders(NextResponse.next({ request: { headers } }));
   response.headers.set('content-security-policy', policy);
   return response;
 }
 
+/** Returns the address of the page to come back to after a sign-in, without the parameter of Next's own requests. */
+function pathOf({ pathname, searchParams }: URL): string {
+  const query = new URLSearchParams(searchParams);
+  query.delete('_rsc');
+  return query.size === 0 ? pathname : `${pathname}?${query}`;
+}
+
 export const config = {
-  // Uploads are guarded by their routes (server/guard.ts). Each name ends in an anchor or a slash, because a page's
-  // path may start with it.
-  matcher: [{ source: '/((?!_next/static/|icon\\.svg$|api/deployment/upload$|api/v1/deployment/upload$).*)' }],
+  // Uploads are guarded by their routes (server/guard.ts), and webhooks by their signatures. Each name ends in an anchor
+  // or a slash, because a page's path may start with it.
+  matcher: [
+    { source: '/((?!_next/static/|icon\\.svg$|api/deployment/upload$|api/v1/deployment/upload$|api/webhook/).*)' },
+  ],
 };

@@ -36,6 +36,8 @@ beforeEach(async () => {
   logDir = await mkdtemp(join(tmpdir(), 'fairlead-worker-'));
   rows = await insertOrganizationRows(db.database, 'acme');
   organizationId = parseId('org', rows.organizationId);
+  // No GitHub answers here, so the app is one of another git host.
+  await db.database.system('test', (tx) => tx.appRepository.deleteMany());
 });
 afterEach(async () => {
   await Promise.all(workers.splice(0).map((worker) => worker.stop()));

@@ -6,12 +6,17 @@ import { type Clock, type Log, systemClock } from '@fairlead/core/kernel';
 import type { LogStore } from '@fairlead/core/log';
 import type { SecretKeys } from '@fairlead/core/secret';
 import type { Database } from '@fairlead/db';
+import { createGithub, type Github } from '@fairlead/github';
 import type { Mailer } from '@fairlead/mail';
+import { createAddressGuard, createOutbound } from '@fairlead/outbound';
+import { probeAcmeDirectory, readRenewalInfo, registerAcmeAccount } from '@fairlead/outbound/acme';
+import { createDnsClient } from '@fairlead/outbound/dns';
 import { defaultOf } from '@fairlead/settings';
 import { Logger, run, type TaskList } from 'graphile-worker';
 import type { BackupMaker } from './backup-process.ts';
-import { type Handlers, runJob } from './handlers/handler.ts';
+import { type AcmeParts, type Handlers, runJob, type UpdateFeed } from './handlers/handler.ts';
 import { handlers as allHandlers } from './handlers/index.ts';
+import { createHostLookup } from './host-lookup.ts';
 import { cronItems, startIntervals } from './schedule.ts';
 
 export interface WorkerOptions {
@@ -23,13 +28,22 @@ export interface WorkerOptions {
   readonly logs: LogStore;
   readonly artifacts: ArtifactStore;
   readonly secretKeys: SecretKeys;
+  /** Default: a client that calls public addresses only. */
+  readonly github?: Github;
   readonly mailer?: Mailer | null;
+  /** Read whenever a link is made. */
   readonly publicUrl?: string | null;
-  readonly acmeDirectoryUrl?: string;
+  /** Port of this machine on which the local server's proxy serves the dashboard. Default: it does not. */
+  readonly servedPort?: number;
+  readonly acme?: Partial<AcmeParts>;
+  /** DNS servers that check records, and private addresses that checks may call. Default: the system's, and none. */
+  readonly dns?: { readonly resolvers: readonly string[]; readonly allowed: readonly string[] };
   readonly concurrentJobs?: number;
   readonly buildSlots?: BuildSlots;
   /** Absent without a folder for backups. */
   readonly backups?: BackupMaker | null;
+  /** Absent without a feed of releases. */
+  readonly updates?: UpdateFeed | null;
   readonly log: Log;
   readonly clock?: Clock;
   readonly handlers?: Handlers;
@@ -49,6 +63,18 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   const handlers = options.handlers ?? allHandlers;
   const concurrentJobs = options.concurrentJobs ?? defaultOf('FAIRLEAD_WORKER_JOBS');
   const stopping = new AbortController();
+  const clock = options.clock ?? systemClock;
+  const { resolvers, allowed } = options.dns ?? { resolvers: [], allowed: [] };
+  const acme = {
+    directoryUrl: defaultOf('FAIRLEAD_ACME_DIRECTORY_URL'),
+    caPem: '',
+    email: '',
+    binding: null,
+    register: registerAcmeAccount,
+    probe: probeAcmeDirectory,
+    readRenewalInfo,
+    ...options.acme,
+  };
   const parts = {
     database,
     workerId,
@@ -56,12 +82,26 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
     logs,
     artifacts,
     log,
-    clock: options.clock ?? systemClock,
+    clock,
+    github: options.github ?? createGithub({ outbound: createOutbound({ allowed: [] }), now: () => new Date() }),
     mailer: options.mailer ?? null,
-    publicUrl: options.publicUrl ?? null,
-    acmeDirectoryUrl: options.acmeDirectoryUrl ?? defaultOf('FAIRLEAD_ACME_DIRECTORY_URL'),
+    get publicUrl() {
+      return options.publicUrl ?? null;
+    },
+    ...(options.servedPort === undefined ? {} : { servedPort: options.servedPort }),
+    acme,
+    dns: createDnsClient({ resolvers, mayCall: createAddressGuard(allowed) }),
+    hostLookup: createHostLookup({
+      resolvers,
+      allowed,
+      acmeDirectoryUrl: acme.directoryUrl,
+      acmeCaPem: acme.caPem,
+      clock,
+      log,
+    }),
     buildSlots: options.buildSlots ?? defaultBuildSlots,
     backups: options.backups ?? null,
+    updates: options.updates ?? null,
     stopping: stopping.signal,
   };
   const tasks: TaskList = Object.fromEntries(

@@ -3,6 +3,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { mkdtemp, rm, stat, utimes } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { newId } from '@fairlead/contract/ids';
 import { createFolderArtifactStore } from '@fairlead/core/artifact';
 import { insertOrganizationRows, type OrganizationRows } from '@fairlead/db/testing';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
@@ -141,6 +142,26 @@ test('an artifact that could not be uploaded during the build is accepted later 
     }),
   );
   expect((await ask('PUT', { body: bytes })).status).toBe(201);
+});
+
+test('a snapshot is written only by the server that takes it, while it takes it', async () => {
+  await setBuilding(false);
+  const { organizationId, serverId, appId, environmentId } = gateway.rows;
+  const taskId = newId('vtk');
+  await gateway.system(async ({ tx }) => {
+    const volume = await tx.volume.findFirstOrThrow({ where: { organizationId } });
+    const row = { organizationId, volumeId: volume.id, appId, environmentId, serverId };
+    await tx.volumeSnapshot.create({ data: { ...row, id: taskId, reason: 'manual' } });
+  });
+  const task = { headers: { 'fairlead-volume-task': taskId }, body: bytes };
+  const theirs = await insertOrganizationRows(gateway.db.database, 'their-snapshots');
+  expect((await ask('PUT', { ...task, as: await connect(theirs) })).status).toBe(404);
+  expect((await ask('PUT', task)).status).toBe(201);
+  const row = await gateway.system(({ tx }) => tx.artifact.findFirst({ where: { digest: `sha256:${hex}` } }));
+  expect(row).toMatchObject({ organizationId, kind: 'volume', sizeBytes: 100_000n });
+  expect((await ask('GET')).status).toBe(404);
+  await gateway.system(({ tx }) => tx.volumeSnapshot.update({ where: { id: taskId }, data: { state: 'failed' } }));
+  expect((await ask('PUT', task)).status).toBe(404);
 });
 
 test('only the token of the open session grants access', async () => {

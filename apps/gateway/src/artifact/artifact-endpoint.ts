@@ -31,10 +31,13 @@ export function createArtifactEndpoint(options: ArtifactEndpointOptions): Artifa
       const hex = pathPattern.exec(path)?.[1];
       if (hex === undefined) return false;
       const token = /^Bearer ([\w-]{20,100})$/.exec(request.headers.authorization ?? '')?.[1];
-      const named = request.headers['fairlead-deployment'];
-      const deploymentId = request.method === 'GET' || typeof named !== 'string' ? null : named;
-      const transfer =
-        token === undefined ? null : await options.find({ token, digest: `sha256:${hex}`, deploymentId });
+      // A read names no work.
+      const named = (header: 'fairlead-deployment' | 'fairlead-volume-task') => {
+        const value = request.headers[header];
+        return request.method === 'GET' || typeof value !== 'string' ? null : value;
+      };
+      const work = { deploymentId: named('fairlead-deployment'), volumeTaskId: named('fairlead-volume-task') };
+      const transfer = token === undefined ? null : await options.find({ token, digest: `sha256:${hex}`, ...work });
       if (transfer === null) drain(response, () => refuse(response, 'session.required'));
       else if (request.method === 'HEAD') await head(transfer, hex, response);
       else if (request.method === 'GET') await get(transfer, hex, request, response);

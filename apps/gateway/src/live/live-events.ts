@@ -1,7 +1,7 @@
-// Converts an agent's pushes to live events: latencies as quantiles, amounts per second, timestamps on the gateway's
+// Converts an agent's pushes to live events: latencies as histograms that the browser merges, amounts per second, timestamps on the gateway's
 // clock.
 import type { Frame, HostSample, LogChunk, AppSample as WireAppSample } from '@fairlead/contract/agent';
-import { histogramFromWire, quantileMs } from '@fairlead/contract/histogram';
+import { histogramFromWire, histogramToPairs } from '@fairlead/contract/histogram';
 import { isId, type ServerId } from '@fairlead/contract/ids';
 import type { LiveEvent } from '@fairlead/contract/live';
 import { chunkLines } from '@fairlead/core/link';
@@ -52,9 +52,7 @@ function appEvent(serverId: ServerId, sample: WireAppSample, unixMs: number, sec
     requestsPerSecond: sample.requests / seconds,
     errorsPerSecond: sample.errors / seconds,
     clientErrorsPerSecond: sample.clientErrors / seconds,
-    p50Ms: quantileMs(latency, 0.5),
-    p95Ms: quantileMs(latency, 0.95),
-    p99Ms: quantileMs(latency, 0.99),
+    latency: histogramToPairs(latency),
     bytesReceivedPerSecond: Number(sample.bytesReceived) / seconds,
     bytesSentPerSecond: Number(sample.bytesSent) / seconds,
     cpuMillis: sample.cpuMillis,

@@ -54,7 +54,7 @@ export interface EnrolledServer {
 export interface Control {
   enrol(request: Enrol, ip: string | null): Promise<EnrolledServer>;
   find(serverId: string): Promise<ConnectedServer | null>;
-  open(server: ConnectedServer, hello: Hello): Promise<OpenedSession>;
+  open(server: ConnectedServer, hello: Hello, ip: string | null): Promise<OpenedSession>;
   /** Throws link.replaced when another connection has taken over the agent. */
   touch(server: ConnectedServer, clockOffsetMs: number): Promise<void>;
   close(server: ConnectedServer): Promise<void>;
@@ -131,11 +131,11 @@ export function createControl(options: ControlOptions): Control {
       if (server === null) return null;
       return { ...server, connection: `${options.connectionPrefix}${randomBytes(8).toString('hex')}` };
     },
-    open: async ({ serverId, connection }, { agentVersion, capabilities, host, sealing }) => {
+    open: async ({ serverId, connection }, { agentVersion, capabilities, host, sealing }, ip) => {
       const transferToken = randomBytes(32).toString('base64url');
       const transferTokenHash = hashTransferToken(transferToken);
       const opened = await inSystem('gateway: open session', (ctx) =>
-        openSession(ctx, { serverId, connection, agentVersion, capabilities, host, sealing, transferTokenHash }),
+        openSession(ctx, { serverId, connection, agentVersion, capabilities, host, ip, sealing, transferTokenHash }),
       );
       return { ...opened, transferToken };
     },

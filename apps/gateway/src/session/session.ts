@@ -90,7 +90,7 @@ export function startAgentSession(options: SessionOptions): AgentSession {
         options.onOpen(session, action.server.serverId);
         answersLogs = supports(action.hello.capabilities, 'logs');
         inspects = supports(action.hello.capabilities, 'inspect');
-        attempt(control.open(action.server, action.hello), (opened) => welcome(action.server, opened));
+        attempt(control.open(action.server, action.hello, options.ip), (opened) => welcome(action.server, opened));
         break;
       case 'sync':
         open?.sync();

@@ -12,6 +12,7 @@ import * as auth from '../../src/app/api/auth/[...all]/route.ts';
 import * as upload from '../../src/app/api/deployment/upload/route.ts';
 import * as trpc from '../../src/app/api/trpc/[trpc]/route.ts';
 import * as http from '../../src/app/api/v1/[...path]/route.ts';
+import * as webhook from '../../src/app/api/webhook/[endpoint]/route.ts';
 import * as healthz from '../../src/app/healthz/route.ts';
 import * as agent from '../../src/app/install/agent/[target]/route.ts';
 import * as script from '../../src/app/install/agent.sh/route.ts';
@@ -26,6 +27,7 @@ const routes: RouteHandlers = {
   'api/deployment/upload/route.ts': methodsOf(upload),
   'api/trpc/[trpc]/route.ts': methodsOf(trpc),
   'api/v1/[...path]/route.ts': methodsOf(http),
+  'api/webhook/[endpoint]/route.ts': methodsOf(webhook),
   'healthz/route.ts': methodsOf(healthz),
   'install/agent.sh/route.ts': methodsOf(script),
   'install/agent/[target]/route.ts': methodsOf(agent),

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isSessionOver, readFailure } from './failure.ts';
+import { isForbidden, isSessionOver, isUnanswered, OFFLINE, OFFLINE_CODE, readFailure } from './failure.ts';
 
 test('the API’s sentence, its fields and its id are kept', () => {
   const error = Object.assign(new Error('Some fields are not as they should be.'), {
@@ -45,5 +45,14 @@ test('an unknown error may be retried and has an id', () => {
 });
 
 test('an expired session is recognised', () => {
-  expect(isSessionOver({ message: 'Sign in to go on.', data: { errorCode: 'session.required' } })).toBe(true);
+  expect(isSessionOver({ message: 'Sign in to continue.', data: { errorCode: 'session.required' } })).toBe(true);
+});
+
+test('a change that was never sent may be sent again, and a missing permission may not', () => {
+  const offline = readFailure({ message: OFFLINE, data: { errorCode: OFFLINE_CODE } });
+  expect(offline).toMatchObject({ message: OFFLINE, retryable: true });
+  expect(isUnanswered(offline)).toBe(true);
+  expect(isUnanswered(readFailure(new TypeError('Failed to fetch')))).toBe(true);
+  const denied = readFailure({ message: 'Ask an owner.', data: { errorCode: 'permission.denied' } });
+  expect([isForbidden(denied), isUnanswered(denied)]).toEqual([true, false]);
 });

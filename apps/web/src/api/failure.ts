@@ -13,6 +13,10 @@ export interface Failure {
 const NAMES_MAX = 10;
 const UNREACHABLE = "The control plane didn't answer. Check that it runs and that you are online, then try again.";
 
+/** Code of a change that was never sent, because the browser is offline. */
+export const OFFLINE_CODE = 'network.offline';
+export const OFFLINE = "You're offline, so nothing was sent. Try again when you're connected.";
+
 export function readFailure(error: unknown): Failure {
   const data = fieldOf(error, 'data');
   const code = textOf(fieldOf(data, 'errorCode'));
@@ -25,8 +29,18 @@ export function readFailure(error: unknown): Failure {
     message: withNames(textOf(fieldOf(error, 'message')) ?? UNREACHABLE, fieldOf(data, 'details')),
     fields: fieldsOf(fieldOf(data, 'fields')),
     errorId: textOf(fieldOf(data, 'errorId')),
-    retryable: code === 'internal.unexpected',
+    retryable: code === 'internal.unexpected' || code === OFFLINE_CODE,
   };
+}
+
+/** Reports whether the reader lacks a permission: trying again can't help. */
+export function isForbidden({ code }: Pick<Failure, 'code'>): boolean {
+  return code === 'permission.denied' || code === 'control_plane.operator_only';
+}
+
+/** Reports whether no response arrived, so that the same call may be sent again. */
+export function isUnanswered({ code }: Failure): boolean {
+  return code === null || code === OFFLINE_CODE;
 }
 
 export function isSessionOver(error: unknown): boolean {

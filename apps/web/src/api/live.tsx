@@ -49,19 +49,29 @@ export function LivePage({ topics, children }: LivePageProps) {
           trpc.app.pathFilter(),
           trpc.overview.pathFilter(),
           trpc.domain.pathFilter(),
+          trpc.host.pathFilter(),
           trpc.config.pathFilter(),
           trpc.volume.pathFilter(),
+          trpc.preview.pathFilter(),
         ],
-        server: [trpc.server.pathFilter(), trpc.agentRollout.pathFilter(), trpc.overview.pathFilter()],
+        server: [
+          trpc.server.pathFilter(),
+          trpc.agentRollout.pathFilter(),
+          trpc.volumeMove.pathFilter(),
+          trpc.overview.pathFilter(),
+        ],
         agent_rollout: [trpc.agentRollout.pathFilter()],
         deployment: [
           trpc.deployment.get.pathFilter(),
           trpc.deployment.list.pathFilter(),
+          trpc.push.pathFilter(),
+          trpc.preview.pathFilter(),
           trpc.release.pathFilter(),
           trpc.config.pathFilter(),
           trpc.app.pathFilter(),
           trpc.overview.pathFilter(),
         ],
+        delivery: [trpc.push.pathFilter()],
         benchmark: [trpc.benchmark.pathFilter()],
         certificate: [trpc.certificate.pathFilter()],
         member: [trpc.member.pathFilter(), trpc.invitation.pathFilter()],
@@ -90,7 +100,7 @@ export function LivePage({ topics, children }: LivePageProps) {
       },
     ),
   );
-  const status: LiveStatus =
+  const status: Exclude<LiveStatus, 'reconnecting'> =
     topics.length === 0
       ? 'idle'
       : subscription.status === 'pending'
@@ -103,10 +113,8 @@ export function LivePage({ topics, children }: LivePageProps) {
     listeners.current.add(listener);
     return () => void listeners.current.delete(listener);
   }, []);
-  useEffect(() => {
-    liveHealth.set(status);
-    return () => liveHealth.set('idle');
-  }, [status]);
+  useEffect(() => liveHealth.set(status), [status]);
+  useEffect(() => () => liveHealth.set('idle'), []);
   const bus = useMemo<LiveBus>(() => ({ listen }), [listen]);
   return <LiveContext value={bus}>{children}</LiveContext>;
 }

@@ -19,8 +19,12 @@ export function makeQueryClient(): QueryClient {
         staleTime: FRESH_MS,
         retry: (failures, error) => readFailure(error).retryable && failures < RETRIES_MAX,
         refetchOnWindowFocus: true,
+        // Offline, a query fails and says so instead of showing its skeleton forever.
+        networkMode: 'always',
+        refetchOnReconnect: true,
       },
-      mutations: { retry: false },
+      // Offline, a change fails at once: a paused one would be sent whenever the network returns.
+      mutations: { retry: false, networkMode: 'always' },
       dehydrate: { serializeData: superjson.serialize, shouldDehydrateQuery: defaultShouldDehydrateQuery },
       hydrate: { deserializeData: superjson.deserialize },
     },
@@ -28,6 +32,6 @@ export function makeQueryClient(): QueryClient {
 }
 
 export function leaveToSignIn(): void {
-  const next = window.location.pathname + window.location.search;
+  const next = window.location.pathname + window.location.search + window.location.hash;
   window.location.assign(`/sign-in?next=${encodeURIComponent(next)}`);
 }

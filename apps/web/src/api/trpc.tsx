@@ -3,10 +3,21 @@
 // code.
 import type { AppRouter } from '@fairlead/api';
 import { type QueryClient, QueryClientProvider } from '@tanstack/react-query';
-import { createTRPCClient, httpBatchLink, httpLink, httpSubscriptionLink, splitLink } from '@trpc/client';
+import {
+  createTRPCClient,
+  httpBatchLink,
+  httpLink,
+  httpSubscriptionLink,
+  splitLink,
+  TRPCClientError,
+  type TRPCLink,
+} from '@trpc/client';
+import { observable } from '@trpc/server/observable';
 import { createTRPCContext } from '@trpc/tanstack-react-query';
 import { type ReactNode, useState } from 'react';
 import superjson from 'superjson';
+import { connection } from './connection.ts';
+import { OFFLINE, OFFLINE_CODE } from './failure.ts';
 import { makeQueryClient } from './query-client.ts';
 
 const { TRPCProvider, useTRPC, useTRPCClient } = createTRPCContext<AppRouter>();
@@ -33,6 +44,15 @@ export function ApiProvider({ organization, children }: ApiProviderProps) {
   );
 }
 
+/** Fails a change while the browser is offline, before it is sent. */
+const refuseOffline: TRPCLink<AppRouter> =
+  () =>
+  ({ op, next }) => {
+    if (op.type !== 'mutation' || connection.isOnline()) return next(op);
+    const refusal = Object.assign(new TRPCClientError<AppRouter>(OFFLINE), { data: { errorCode: OFFLINE_CODE } });
+    return observable((observer) => observer.error(refusal));
+  };
+
 function createClient(organization: string | null) {
   const http = {
     url: ENDPOINT,
@@ -41,6 +61,7 @@ function createClient(organization: string | null) {
   };
   return createTRPCClient<AppRouter>({
     links: [
+      refuseOffline,
       splitLink({
         condition: (operation) => operation.type === 'subscription',
         true: httpSubscriptionLink({

@@ -1,11 +1,12 @@
 'use client';
 // Error page for a failure while a page outside of an organization rendered.
+import { ProblemPage } from '../common/page/problem-page.tsx';
 import { RenderError, type RenderErrorProps } from '../common/page/render-error.tsx';
 
 export default function RootError(props: RenderErrorProps) {
   return (
-    <main className="grid min-h-dvh place-content-center">
+    <ProblemPage>
       <RenderError {...props} />
-    </main>
+    </ProblemPage>
   );
 }

@@ -42,11 +42,12 @@ export function trustedOrigins(env: Addresses): string[] {
   return [...origins];
 }
 
-/** Returns the base URL for agents, which add their own path and scheme. */
+/** Returns the base URL for agents, which add their own path and scheme. `publicUrl` is where they download. */
 export function agentBaseUrl(
   env: Pick<WebEnv, 'FAIRLEAD_PUBLIC_URL' | 'FAIRLEAD_AGENT_URL' | 'FAIRLEAD_GATEWAY_URL'>,
+  publicUrl = env.FAIRLEAD_PUBLIC_URL,
 ): string {
   if (env.FAIRLEAD_AGENT_URL !== undefined) return env.FAIRLEAD_AGENT_URL;
   // Plain http is for this machine only: there no proxy serves dashboard and gateway under one host.
-  return env.FAIRLEAD_PUBLIC_URL.startsWith('https:') ? env.FAIRLEAD_PUBLIC_URL : env.FAIRLEAD_GATEWAY_URL;
+  return publicUrl.startsWith('https:') ? publicUrl : env.FAIRLEAD_GATEWAY_URL;
 }

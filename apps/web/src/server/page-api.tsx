@@ -1,13 +1,14 @@
 // API for server components: calls the procedures of the browser's API in process. A page loads its data first, and the
 // browser continues with a filled cache.
 import 'server-only';
-import { apiRouter, createContext } from '@fairlead/api';
+import { apiRouter, createContext, publicErrorOf } from '@fairlead/api';
 import { dehydrate, HydrationBoundary } from '@tanstack/react-query';
 import { TRPCError } from '@trpc/server';
 import { createTRPCOptionsProxy } from '@trpc/tanstack-react-query';
 import { headers } from 'next/headers';
-import { notFound, redirect } from 'next/navigation';
+import { forbidden, notFound, redirect } from 'next/navigation';
 import { cache, type ReactNode } from 'react';
+import { isForbidden } from '../api/failure.ts';
 import { makeQueryClient } from '../api/query-client.ts';
 import { parts } from './parts.ts';
 
@@ -27,13 +28,21 @@ export async function pageApi(organization: string | null) {
 
   return {
     trpc,
-    /** Loads required data: missing data is a 404, a missing session redirects to sign-in. */
+    /**
+     * Loads required data, which the path names: missing data and a malformed id are a 404, a missing permission a 403, a
+     * missing session redirects to sign-in.
+     */
     async require<Data>(query: Promise<Data>): Promise<Data> {
       try {
         return await query;
       } catch (error) {
         return await respondToError(error);
       }
+    },
+    /** Loads the page's main data: a missing permission is a 403. The browser shows any other failure in its place. */
+    async main(query: Promise<unknown>): Promise<void> {
+      const [outcome] = await Promise.allSettled([query]);
+      if (outcome.status === 'rejected' && isRefused(outcome.reason)) forbidden();
     },
     /** Loads data for signed-in readers; returns null for everybody else. */
     async optional<Data>(query: Promise<Data>): Promise<Data | null> {
@@ -67,9 +76,24 @@ export function Hydrated({
 }
 
 async function respondToError(error: unknown): Promise<never> {
-  if (error instanceof TRPCError && error.code === 'NOT_FOUND') notFound();
+  if (error instanceof TRPCError && (error.code === 'NOT_FOUND' || isMalformed(error))) notFound();
   if (error instanceof TRPCError && error.code === 'UNAUTHORIZED') redirect(await signInPath());
+  if (isRefused(error)) forbidden();
+  if (error instanceof TRPCError) {
+    // The error page shows the digest, which is then the id in the log.
+    const { errorId } = publicErrorOf(error);
+    if (errorId !== null) Object.assign(error, { digest: errorId });
+  }
   throw error;
+}
+
+function isRefused(error: unknown): boolean {
+  return error instanceof TRPCError && isForbidden({ code: publicErrorOf(error).errorCode });
+}
+
+/** The input's schema refused the call, so the path names nothing. */
+function isMalformed(error: TRPCError): boolean {
+  return publicErrorOf(error).errorCode === 'input.invalid';
 }
 
 async function signInPath(): Promise<string> {

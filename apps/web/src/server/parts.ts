@@ -3,21 +3,24 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import 'server-only';
-import { type ApiParts, createOpenStreams } from '@fairlead/api';
+import { type ApiParts, createGithubIdentity, createOpenStreams, createWebhooks, type Webhooks } from '@fairlead/api';
 import { createAuth, createSignedCookies } from '@fairlead/auth';
 import { createFolderArtifactStore } from '@fairlead/core/artifact';
+import { dashboardFacts, watchAddresses } from '@fairlead/core/dashboard-domain';
 import { type Log, systemClock } from '@fairlead/core/kernel';
 import { createFolderLogStore } from '@fairlead/core/log';
 import { createSecretKeys, openMasterKeyFile } from '@fairlead/core/secret';
 import { createDatabase } from '@fairlead/db';
+import { createGithub } from '@fairlead/github';
 import { openMailer } from '@fairlead/mail';
-import { createOutbound } from '@fairlead/outbound';
+import { createAddressGuard, createOutbound } from '@fairlead/outbound';
+import { createDnsClient } from '@fairlead/outbound/dns';
 import { buildSlots, freeBytesMin, poolSizes } from '@fairlead/settings';
 import { pino } from 'pino';
 import { agentDownload, agentOffers } from './agent-download.ts';
 import { controlPlaneFacts } from './control-plane-facts.ts';
-import { trustedProxies, type WebEnv } from './env.ts';
-import { ownOrigins, webEnv } from './env-of-process.ts';
+import { trustedOrigins, trustedProxies, type WebEnv } from './env.ts';
+import { domainOrigins, publicUrl, setAddresses, webEnv } from './env-of-process.ts';
 import { createHealthCheck, type HealthCheck } from './health-check.ts';
 import { type AgentBinaries, createAgentBinaries } from './install/agent-binaries.ts';
 import { createLiveSource } from './live/live-source.ts';
@@ -27,6 +30,7 @@ export interface WebParts extends ApiParts {
   readonly env: WebEnv;
   readonly binaries: AgentBinaries;
   readonly health: HealthCheck;
+  readonly webhooks: Webhooks;
 }
 
 // Next may load this module once for pages and once for route handlers; they share one set of parts.
@@ -58,7 +62,12 @@ async function createParts(): Promise<WebParts> {
     await database.close();
     throw error;
   }
+  const dashboard = dashboardFacts(env);
+  setAddresses(await watchAddresses(database, dashboard, log));
   const mail = await openMailer(env);
+  const rateLimit = startRateLimit(database, secret, createSignedCookies({ secret, baseUrl: env.FAIRLEAD_PUBLIC_URL }));
+  const outbound = createOutbound({ allowed: env.FAIRLEAD_OUTBOUND_ALLOW });
+  const github = createGithub({ outbound, now: () => systemClock.now() });
   const binaries = createAgentBinaries(env.FAIRLEAD_AGENT_BINARY, process.arch);
   return {
     env,
@@ -70,8 +79,18 @@ async function createParts(): Promise<WebParts> {
       identity: database,
       secret,
       baseUrl: env.FAIRLEAD_PUBLIC_URL,
-      trustedOrigins: ownOrigins(),
+      trustedOrigins: trustedOrigins(env),
+      domainOrigins,
+      linkUrl: publicUrl,
       trustedProxies: trustedProxies(env),
+      github: createGithubIdentity({
+        database,
+        github,
+        secretKeys,
+        signInAppId: env.FAIRLEAD_GITHUB_SIGN_IN_APP ?? null,
+        clock: systemClock,
+        log,
+      }),
       mail,
       onFailure: (error, what) => log.error({ err: error }, what),
     }),
@@ -86,17 +105,32 @@ async function createParts(): Promise<WebParts> {
       env.FAIRLEAD_ARTIFACT_STORE_DIR ?? join(env.FAIRLEAD_LOG_STORE_DIR, 'artifacts'),
       { freeBytesMin: freeBytesMin(env) },
     ),
-    outbound: createOutbound({ allowed: env.FAIRLEAD_OUTBOUND_ALLOW }),
+    outbound,
+    github,
+    dns: createDnsClient({ resolvers: [], mayCall: createAddressGuard(env.FAIRLEAD_OUTBOUND_ALLOW) }),
     mail,
     secretKeys,
-    rateLimit: startRateLimit(database, secret, createSignedCookies({ secret, baseUrl: env.FAIRLEAD_PUBLIC_URL })),
+    rateLimit,
+    webhooks: createWebhooks({
+      database,
+      secretKeys,
+      rateLimit,
+      trustedProxies: trustedProxies(env),
+      clock: systemClock,
+      log,
+    }),
     streams: createOpenStreams({ database, log }),
     health: createHealthCheck({
       query: () => database.system('answer a health check', (tx) => tx.$queryRaw`SELECT 1`),
       onFailure: (error) => log.warn({ err: error }, 'the health check found no database'),
     }),
     config: {
-      publicUrl: env.FAIRLEAD_PUBLIC_URL,
+      get publicUrl() {
+        return publicUrl();
+      },
+      get origins() {
+        return [env.FAIRLEAD_PUBLIC_URL, ...domainOrigins()];
+      },
       trustedProxies: trustedProxies(env),
       localHttpsPort: env.FAIRLEAD_HTTPS_PORT,
       controlHost: env.FAIRLEAD_CONTROL_HOST,
@@ -106,6 +140,7 @@ async function createParts(): Promise<WebParts> {
       buildSlots: buildSlots(env),
       agentOffers: agentOffers(binaries),
       controlPlane: controlPlaneFacts(env, mail !== null),
+      dashboard,
     },
   };
 }

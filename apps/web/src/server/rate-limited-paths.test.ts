@@ -17,6 +17,7 @@ test('proxy.ts counts every route except those that count themselves and the hea
     '/api/deployment/upload',
     '/api/trpc/x',
     '/api/v1/x',
+    '/api/webhook/x',
     '/healthz',
   ]);
 });

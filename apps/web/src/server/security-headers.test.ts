@@ -16,3 +16,9 @@ test('scripts run by the nonce of their page only', () => {
   expect(policy).toContain("default-src 'none'; script-src 'self' 'nonce-abc' 'strict-dynamic';");
   expect(policy).not.toContain('unsafe-eval');
 });
+
+test('forms stay on the dashboard, but on the page that posts a manifest to GitHub', () => {
+  const options = { nonce: 'abc', development: false };
+  expect(contentSecurityPolicy(options)).toContain("form-action 'self';");
+  expect(contentSecurityPolicy({ ...options, postsAway: true })).toContain("form-action 'self' https: ");
+});

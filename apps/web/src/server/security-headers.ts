@@ -4,10 +4,12 @@ export interface PolicyOptions {
   readonly nonce: string;
   /** True for React's development build, which evaluates strings to locate errors. */
   readonly development: boolean;
+  /** True for the page that posts a form to GitHub, at an address that the person types. */
+  readonly postsAway?: boolean;
 }
 
 /** Allows scripts by nonce only. Allows style attributes, because charts and meters set their geometry with them. */
-export function contentSecurityPolicy({ nonce, development }: PolicyOptions): string {
+export function contentSecurityPolicy({ nonce, development, postsAway = false }: PolicyOptions): string {
   const script = `'self' 'nonce-${nonce}' 'strict-dynamic'${development ? " 'unsafe-eval'" : ''}`;
   return [
     "default-src 'none'",
@@ -19,7 +21,7 @@ export function contentSecurityPolicy({ nonce, development }: PolicyOptions): st
     `connect-src 'self'${development ? ' ws:' : ''}`,
     "manifest-src 'self'",
     "base-uri 'none'",
-    "form-action 'self'",
+    `form-action 'self'${postsAway ? ' https: http://127.0.0.1:*' : ''}`,
     "frame-ancestors 'none'",
     "object-src 'none'",
   ].join('; ');

@@ -1,17 +1,18 @@
 'use client';
-// Account menu: theme, shortcuts, sign-out.
+// Account menu: theme, account, sign-out.
 import { Menu, MenuItem, MenuLabel, MenuSeparator } from '@fairlead/ui/menu';
-import { Keyboard, LogOut, Monitor, Moon, Sun, UserRound } from 'lucide-react';
-import { useRouter } from 'next/navigation';
+import { LogOut, Monitor, Moon, Sun, UserRound } from 'lucide-react';
+import { useGuardedPush } from '../common/form/unsaved-changes.tsx';
 import { useSignOut } from '../common/identity/use-sign-out.ts';
 import { useMe } from '../common/organization/me.tsx';
+import { accountPath } from '../common/organization/paths.ts';
 import { useTheme } from '../common/theme/use-theme.ts';
 
-export function AccountMenu({ onHelp }: { readonly onHelp: () => void }) {
+export function AccountMenu() {
   const { user } = useMe();
   const { theme, setTheme } = useTheme();
   const signOut = useSignOut();
-  const router = useRouter();
+  const navigate = useGuardedPush();
   return (
     <Menu
       label="Account"
@@ -45,11 +46,8 @@ export function AccountMenu({ onHelp }: { readonly onHelp: () => void }) {
         Dark
       </MenuItem>
       <MenuSeparator />
-      <MenuItem icon={<UserRound size={15} />} onSelect={() => router.push('/account')}>
+      <MenuItem icon={<UserRound size={15} />} onSelect={() => navigate(accountPath)}>
         Your account
-      </MenuItem>
-      <MenuItem icon={<Keyboard size={15} />} onSelect={onHelp}>
-        Keyboard shortcuts
       </MenuItem>
       <MenuItem icon={<LogOut size={15} />} onSelect={() => void signOut()}>
         Sign out

@@ -1,18 +1,26 @@
 'use client';
-// Bottom navigation of a phone: the four most used items, and the rest behind "More".
+// Bottom navigation of a phone: the three most used items, search, and the rest behind "More".
 import { cn } from '@fairlead/ui/lib/class-names';
 import { Menu, MenuItem, MenuLabel, MenuSeparator } from '@fairlead/ui/menu';
-import { ArrowLeftRight, Ellipsis, LogOut, Moon, Sun } from 'lucide-react';
-import { useRouter } from 'next/navigation';
+import { ArrowLeftRight, BookOpen, Ellipsis, LogOut, Moon, Search, Sun, UserRound } from 'lucide-react';
+import { useGuardedPush } from '../common/form/unsaved-changes.tsx';
 import { useSignOut } from '../common/identity/use-sign-out.ts';
 import { useMe } from '../common/organization/me.tsx';
+import { accountPath } from '../common/organization/paths.ts';
+import { docsPath } from '../common/page/docs.ts';
 import { HoverLink } from '../common/page/hover-link.tsx';
 import { useTheme } from '../common/theme/use-theme.ts';
 import { type NavItem, navItemOf } from './navigation.ts';
 
-export function BottomBar({ items, pathname }: { readonly items: readonly NavItem[]; readonly pathname: string }) {
+export interface BottomBarProps {
+  readonly items: readonly NavItem[];
+  readonly pathname: string;
+  readonly onPalette: () => void;
+}
+
+export function BottomBar({ items, pathname, onPalette }: BottomBarProps) {
   const { organization, organizations, user } = useMe();
-  const router = useRouter();
+  const navigate = useGuardedPush();
   const signOut = useSignOut();
   const { isDark, setTheme } = useTheme();
   const current = navItemOf(items, pathname);
@@ -35,6 +43,10 @@ export function BottomBar({ items, pathname }: { readonly items: readonly NavIte
             {item.title}
           </HoverLink>
         ))}
+      <button type="button" onClick={onPalette} className={itemClass(false)}>
+        <Search size={20} aria-hidden="true" />
+        Search
+      </button>
       <Menu
         label="More"
         trigger={(trigger) => (
@@ -46,18 +58,24 @@ export function BottomBar({ items, pathname }: { readonly items: readonly NavIte
       >
         <MenuLabel>{organization.name}</MenuLabel>
         {rest.map((item) => (
-          <MenuItem key={item.path} icon={<item.icon size={15} />} onSelect={() => router.push(item.href)}>
+          <MenuItem key={item.path} icon={<item.icon size={15} />} onSelect={() => navigate(item.href)}>
             {item.title}
           </MenuItem>
         ))}
         {organizations
           .filter(({ id }) => id !== organization.id)
           .map((each) => (
-            <MenuItem key={each.id} icon={<ArrowLeftRight size={15} />} onSelect={() => router.push(`/${each.slug}`)}>
+            <MenuItem key={each.id} icon={<ArrowLeftRight size={15} />} onSelect={() => navigate(`/${each.slug}`)}>
               Go to {each.name}
             </MenuItem>
           ))}
         <MenuSeparator />
+        <MenuItem icon={<UserRound size={15} />} onSelect={() => navigate(accountPath)}>
+          Your account
+        </MenuItem>
+        <MenuItem icon={<BookOpen size={15} />} onSelect={() => navigate(docsPath)}>
+          Documentation
+        </MenuItem>
         <MenuItem
           icon={isDark ? <Sun size={15} /> : <Moon size={15} />}
           onSelect={() => setTheme(isDark ? 'light' : 'dark')}

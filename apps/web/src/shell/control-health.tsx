@@ -1,32 +1,39 @@
 'use client';
-// Connection status of the control plane, as seen by this page's live stream.
+// Connection status of the page. A page without a live stream has none to show, so its place stays empty.
 import { StateMark, type Tone } from '@fairlead/ui/state-pill';
-import { useSyncExternalStore } from 'react';
-import { type LiveStatus, liveHealth } from '../api/live-health.ts';
+import type { ConnectionState } from './connection-state.ts';
 
-const LOOK: Record<
-  LiveStatus,
-  { readonly tone: Tone; readonly shape: 'dot' | 'half' | 'bang'; readonly text: string }
-> = {
-  idle: { tone: 'idle', shape: 'dot', text: 'Control plane' },
+interface Look {
+  readonly tone: Tone;
+  readonly shape: 'dot' | 'half' | 'bang';
+  readonly text: string;
+}
+
+const LOOK: Readonly<Record<ConnectionState, Look | null>> = {
+  idle: null,
   connecting: { tone: 'busy', shape: 'half', text: 'Connecting' },
-  live: { tone: 'ok', shape: 'dot', text: 'Control plane live' },
-  broken: { tone: 'warn', shape: 'bang', text: 'No live data' },
+  reconnecting: { tone: 'warn', shape: 'half', text: 'Reconnecting' },
+  live: { tone: 'ok', shape: 'dot', text: 'Live updates' },
+  broken: { tone: 'warn', shape: 'bang', text: 'No live updates' },
+  offline: { tone: 'warn', shape: 'bang', text: 'Offline' },
 };
 
-export function ControlHealth() {
-  const status = useSyncExternalStore(liveHealth.subscribe, liveHealth.read, () => 'connecting' as const);
-  const look = LOOK[status];
+export function ControlHealth({ state }: { readonly state: ConnectionState }) {
+  const look = LOOK[state];
   return (
     <div
       role="status"
-      title={look.text}
+      title={look?.text}
       className="flex h-8 items-center gap-2.5 px-2.5 text-sm text-ink-faint max-lg:justify-center max-lg:px-0"
     >
-      <span className="flex size-4 items-center justify-center">
-        <StateMark tone={look.tone} shape={look.shape} />
-      </span>
-      <span className="max-lg:sr-only">{look.text}</span>
+      {look === null ? null : (
+        <>
+          <span className="flex size-4 items-center justify-center">
+            <StateMark tone={look.tone} shape={look.shape} />
+          </span>
+          <span className="max-lg:sr-only">{look.text}</span>
+        </>
+      )}
     </div>
   );
 }

@@ -8,9 +8,11 @@ test.each([
   ['/acme', 'Overview'],
   ['/acme/apps', 'Apps'],
   ['/acme/apps/hello/domains', 'Apps'],
-  ['/acme/deployments/dep_1', 'Apps'],
+  ['/acme/deployments/dep_1', 'Deployments'],
+  ['/acme/deliveries/dlv_1', 'Deployments'],
   ['/acme/projects', 'Projects'],
   ['/acme/domains', 'Domains'],
+  ['/acme/certificates/crt_1', 'Certificates'],
   ['/acme/servers/srv_1', 'Servers'],
   ['/acme/appsx', undefined],
 ])('%s lies in %s', (path, title) => expect(navItemOf(items, path)?.title).toBe(title));

@@ -5,8 +5,10 @@ import {
   Globe,
   LayoutGrid,
   type LucideIcon,
+  Rocket,
   Server,
   Settings,
+  ShieldCheck,
   SquareStack,
   Users,
 } from 'lucide-react';
@@ -31,9 +33,11 @@ export function navItemsOf(paths: Paths, query = ''): NavItem[] {
     { title: 'Overview', path: paths.overview, icon: LayoutGrid, key: 'o', primary: true, keepsProject: true },
     { title: 'Projects', path: paths.projects, icon: FolderKanban, key: 'p', primary: false },
     { title: 'Apps', path: paths.apps, icon: SquareStack, key: 'a', primary: true, keepsProject: true },
+    { title: 'Deployments', path: paths.deployments, icon: Rocket, key: 'y', primary: false },
     { title: 'Servers', path: paths.servers, icon: Server, key: 's', primary: true },
-    { title: 'Benchmarks', path: paths.benchmarks, icon: ChartSpline, key: 'b', primary: true },
+    { title: 'Benchmarks', path: paths.benchmarks, icon: ChartSpline, key: 'b', primary: false },
     { title: 'Domains', path: paths.domains, icon: Globe, key: 'd', primary: false },
+    { title: 'Certificates', path: paths.certificates, icon: ShieldCheck, key: 'c', primary: false },
     { title: 'Members', path: paths.members, icon: Users, key: 'm', primary: false },
     { title: 'Settings', path: paths.settings, icon: Settings, key: 'e', primary: false },
   ];
@@ -48,7 +52,7 @@ export function navItemsOf(paths: Paths, query = ''): NavItem[] {
 export function navItemOf(items: readonly NavItem[], pathname: string): NavItem | null {
   const [overview, ...rest] = items;
   if (pathname === overview?.path) return overview;
-  // Deployments belong to the Apps item.
-  const path = pathname.replace(/^(\/[^/]+)\/deployments(\/|$)/, '$1/apps$2');
+  // Deliveries belong to the Deployments item.
+  const path = pathname.replace(/^(\/[^/]+)\/deliveries(\/|$)/, '$1/deployments$2');
   return rest.find((item) => path === item.path || path.startsWith(`${item.path}/`)) ?? null;
 }

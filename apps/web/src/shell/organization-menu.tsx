@@ -2,13 +2,13 @@
 // Menu with the current organization and a switch to another.
 import { Menu, MenuItem, MenuLabel, MenuSeparator } from '@fairlead/ui/menu';
 import { ChevronsUpDown, Plus } from 'lucide-react';
-import { useRouter } from 'next/navigation';
+import { useGuardedPush } from '../common/form/unsaved-changes.tsx';
 import { useMe } from '../common/organization/me.tsx';
 import { newOrganizationPath } from '../common/organization/paths.ts';
 
 export function OrganizationMenu() {
   const { organization, organizations } = useMe();
-  const router = useRouter();
+  const navigate = useGuardedPush();
   return (
     <Menu
       label="Organization"
@@ -26,12 +26,12 @@ export function OrganizationMenu() {
     >
       <MenuLabel>Organizations</MenuLabel>
       {organizations.map((each) => (
-        <MenuItem key={each.id} checked={each.id === organization.id} onSelect={() => router.push(`/${each.slug}`)}>
+        <MenuItem key={each.id} checked={each.id === organization.id} onSelect={() => navigate(`/${each.slug}`)}>
           {each.name}
         </MenuItem>
       ))}
       <MenuSeparator />
-      <MenuItem icon={<Plus size={15} />} onSelect={() => router.push(newOrganizationPath)}>
+      <MenuItem icon={<Plus size={15} />} onSelect={() => navigate(newOrganizationPath)}>
         New organization
       </MenuItem>
     </Menu>

@@ -1,23 +1,32 @@
 'use client';
-// Navigation rail: pages, account, and the control plane's connection status. Shows icons only on narrow screens.
+// Navigation rail: pages, help, account, and the connection status. Shows icons only on narrow screens.
 import { Kbd } from '@fairlead/ui/kbd';
 import { cn } from '@fairlead/ui/lib/class-names';
 import { LogoMark } from '@fairlead/ui/logo';
 import { Search } from 'lucide-react';
+import { useMe } from '../common/organization/me.tsx';
+import { useCommandKey } from '../common/page/command-key.ts';
 import { HoverLink } from '../common/page/hover-link.tsx';
 import { AccountMenu } from './account-menu.tsx';
+import { ApprovalCount } from './approval-count.tsx';
+import type { ConnectionState } from './connection-state.ts';
 import { ControlHealth } from './control-health.tsx';
+import { HelpMenu } from './help-menu.tsx';
 import { type NavItem, navItemOf } from './navigation.ts';
 import { OrganizationMenu } from './organization-menu.tsx';
 
 export interface RailProps {
   readonly items: readonly NavItem[];
   readonly pathname: string;
+  readonly connection: ConnectionState;
+  readonly version: string;
   readonly onPalette: () => void;
   readonly onHelp: () => void;
 }
 
-export function Rail({ items, pathname, onPalette, onHelp }: RailProps) {
+export function Rail({ items, pathname, connection, version, onPalette, onHelp }: RailProps) {
+  const { paths } = useMe();
+  const commandKey = useCommandKey();
   const current = navItemOf(items, pathname);
   return (
     <aside
@@ -46,7 +55,7 @@ export function Rail({ items, pathname, onPalette, onHelp }: RailProps) {
           Search<span className="sr-only"> and commands</span>
         </span>
         <span aria-hidden="true" className="ml-auto flex gap-0.5 max-lg:hidden">
-          <Kbd>⌘</Kbd>
+          <Kbd>{commandKey}</Kbd>
           <Kbd>K</Kbd>
         </span>
       </button>
@@ -59,7 +68,7 @@ export function Rail({ items, pathname, onPalette, onHelp }: RailProps) {
                 aria-current={item === current ? 'page' : undefined}
                 title={item.title}
                 className={cn(
-                  'group flex h-8 items-center gap-2.5 rounded-control px-2.5 transition-colors duration-120 max-lg:justify-center max-lg:px-0',
+                  'group relative flex h-8 items-center gap-2.5 rounded-control px-2.5 transition-colors duration-120 max-lg:justify-center max-lg:px-0',
                   item === current
                     ? 'bg-surface font-medium text-ink shadow-[0_0_0_1px_var(--line)]'
                     : 'text-ink-soft hover:bg-hover hover:text-ink',
@@ -71,14 +80,16 @@ export function Rail({ items, pathname, onPalette, onHelp }: RailProps) {
                   className={cn('shrink-0', item === current ? 'text-accent-text' : 'text-ink-faint')}
                 />
                 <span className="max-lg:sr-only">{item.title}</span>
+                {item.path === paths.deployments ? <ApprovalCount /> : null}
               </HoverLink>
             </li>
           ))}
         </ul>
       </nav>
       <div className="mt-auto flex flex-col gap-1">
-        <ControlHealth />
-        <AccountMenu onHelp={onHelp} />
+        <ControlHealth state={connection} />
+        <HelpMenu version={version} onHelp={onHelp} />
+        <AccountMenu />
       </div>
     </aside>
   );

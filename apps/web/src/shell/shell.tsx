@@ -2,21 +2,37 @@
 // Frame of every page inside an organization: navigation rail or bottom bar, palette, shortcuts. Loads no data of its
 // own.
 import dynamic from 'next/dynamic';
-import { usePathname, useRouter, useSearchParams } from 'next/navigation';
-import { type ReactNode, useCallback, useEffect, useMemo, useRef, useState } from 'react';
+import { usePathname, useSearchParams } from 'next/navigation';
+import { type ReactNode, useCallback, useEffect, useEffectEvent, useMemo, useRef, useState } from 'react';
+import { useGuardedPush } from '../common/form/unsaved-changes.tsx';
 import { useMe } from '../common/organization/me.tsx';
 import { BottomBar } from './bottom-bar.tsx';
+import { isLost, useConnectionState } from './connection-state.ts';
 import { DeletionBanner } from './deletion-banner.tsx';
 import { navItemsOf } from './navigation.ts';
+import { OfflineNote } from './offline-note.tsx';
+import { ProgressBar } from './progress-bar.tsx';
 import { Rail } from './rail.tsx';
 import { idle, pressKey } from './shortcuts.ts';
 
-const Palette = dynamic(() => import('./palette.tsx').then((module) => module.Palette), { ssr: false });
-const ShortcutHelp = dynamic(() => import('./shortcut-help.tsx').then((module) => module.ShortcutHelp), { ssr: false });
+const loadPalette = () => import('./palette.tsx').then((module) => module.Palette);
+const loadHelp = () => import('./shortcut-help.tsx').then((module) => module.ShortcutHelp);
+const Palette = dynamic(loadPalette, { ssr: false });
+const ShortcutHelp = dynamic(loadHelp, { ssr: false });
 
-export function Shell({ children }: { readonly children: ReactNode }) {
+/** The dialogs are loaded this long after the page, so that they also open offline. */
+const PRELOAD_AFTER_MS = 3000;
+
+export interface ShellProps {
+  /** Version of the control plane. */
+  readonly version: string;
+  readonly children: ReactNode;
+}
+
+export function Shell({ version, children }: ShellProps) {
   const { paths } = useMe();
-  const router = useRouter();
+  const navigate = useGuardedPush();
+  const connection = useConnectionState();
   const pathname = usePathname();
   const query = useSearchParams().toString();
   const items = useMemo(() => navItemsOf(paths, query), [paths, query]);
@@ -31,6 +47,15 @@ export function Shell({ children }: { readonly children: ReactNode }) {
   }, []);
 
   useEffect(() => {
+    const timer = setTimeout(() => {
+      // A failure is repeated, and shown, when the dialog opens.
+      void Promise.allSettled([loadPalette(), loadHelp()]);
+    }, PRELOAD_AFTER_MS);
+    return () => clearTimeout(timer);
+  }, []);
+
+  const onShortcut = useEffectEvent((href: string) => navigate(href));
+  useEffect(() => {
     const onKeyDown = (event: KeyboardEvent) => {
       const press = {
         key: event.key,
@@ -44,7 +69,7 @@ export function Shell({ children }: { readonly children: ReactNode }) {
       if (action.kind === 'none') return;
       if (action.kind === 'go') {
         const item = items.find((each) => each.key === action.key);
-        if (item !== undefined) router.push(item.href);
+        if (item !== undefined) onShortcut(item.href);
         return;
       }
       if (action.kind === 'search') {
@@ -60,23 +85,43 @@ export function Shell({ children }: { readonly children: ReactNode }) {
     };
     window.addEventListener('keydown', onKeyDown);
     return () => window.removeEventListener('keydown', onKeyDown);
-  }, [items, router, show]);
+  }, [items, show]);
 
   return (
-    <div className="min-h-dvh md:grid md:grid-cols-[56px_minmax(0,1fr)] lg:grid-cols-[224px_minmax(0,1fr)]">
+    <div
+      // "lost" dims figures below it: they may be out of date.
+      data-connection={isLost(connection) ? 'lost' : connection}
+      className="min-h-dvh md:grid md:grid-cols-[56px_minmax(0,1fr)] lg:grid-cols-[224px_minmax(0,1fr)]"
+    >
+      <ProgressBar />
+      {connection === 'offline' ? <OfflineNote /> : null}
       <a
         href="#main"
         className="fixed top-2 left-2 z-50 -translate-y-16 rounded-control bg-accent px-3 py-2 font-medium text-accent-ink focus:translate-y-0"
       >
         Skip to content
       </a>
-      <Rail items={items} pathname={pathname} onPalette={() => show('palette')} onHelp={() => show('help')} />
+      <Rail
+        items={items}
+        pathname={pathname}
+        connection={connection}
+        version={version}
+        onPalette={() => show('palette')}
+        onHelp={() => show('help')}
+      />
       <main id="main" tabIndex={-1} className="min-w-0 outline-none max-md:pb-16">
         <DeletionBanner />
         {children}
       </main>
-      <BottomBar items={items} pathname={pathname} />
-      {loaded.palette ? <Palette open={open === 'palette'} items={items} onClose={() => setOpen(null)} /> : null}
+      <BottomBar items={items} pathname={pathname} onPalette={() => show('palette')} />
+      {loaded.palette ? (
+        <Palette
+          open={open === 'palette'}
+          items={items}
+          onClose={() => setOpen((shown) => (shown === 'palette' ? null : shown))}
+          onHelp={() => show('help')}
+        />
+      ) : null}
       {loaded.help ? <ShortcutHelp open={open === 'help'} items={items} onClose={() => setOpen(null)} /> : null}
     </div>
   );

@@ -2,6 +2,7 @@
 // Dialog with every keyboard shortcut.
 import { Dialog } from '@fairlead/ui/dialog';
 import { Kbd } from '@fairlead/ui/kbd';
+import { useCommandKey } from '../common/page/command-key.ts';
 import type { NavItem } from './navigation.ts';
 
 export interface ShortcutHelpProps {
@@ -11,8 +12,9 @@ export interface ShortcutHelpProps {
 }
 
 export function ShortcutHelp({ open, items, onClose }: ShortcutHelpProps) {
+  const commandKey = useCommandKey();
   const rows = [
-    { keys: ['⌘', 'K'], what: 'Search and commands (Ctrl K elsewhere)' },
+    { keys: [commandKey, 'K'], what: 'Search and commands' },
     { keys: ['/'], what: 'Search the list or the log of the page' },
     { keys: ['↑', '↓'], what: 'Move between table rows' },
     { keys: ['←', '→'], what: 'Move the cursor of a focused chart' },
@@ -25,7 +27,7 @@ export function ShortcutHelp({ open, items, onClose }: ShortcutHelpProps) {
       <ul className="grid gap-x-8 gap-y-2.5 sm:grid-cols-2">
         {rows.map((row) => (
           <li key={row.what} className="flex items-center gap-3">
-            <span className="flex w-14 shrink-0 gap-1">
+            <span className="flex w-16 shrink-0 gap-1">
               {row.keys.map((key) => (
                 <Kbd key={key}>{key}</Kbd>
               ))}

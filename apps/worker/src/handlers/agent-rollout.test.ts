@@ -8,6 +8,8 @@ import { silentLog, type TestWorld, testWorld, testWrapper } from '@fairlead/cor
 import { type TestDatabase, testDatabase } from '@fairlead/db/testing';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { advanceAgentRolloutsHandler } from './agent-rollout.ts';
+import { unusedGithub } from './github.testing.ts';
+import { testAcme, testDns, testHostLookup } from './testing.ts';
 
 const offer = { target: 'linux-x64', version: '2.0.0', digest: `sha256:${'b'.repeat(64)}`, sizeBytes: 3 };
 let db: TestDatabase;
@@ -43,11 +45,15 @@ const run = () =>
       artifacts: createFolderArtifactStore('/nonexistent'),
       workerId: 'worker-1',
       secretKeys: createSecretKeys(testWrapper()),
+      github: unusedGithub,
       mailer: null,
       publicUrl: null,
-      acmeDirectoryUrl: 'https://authority.example.test/directory',
+      hostLookup: testHostLookup,
+      acme: testAcme,
+      dns: testDns,
       buildSlots: defaultBuildSlots,
       backups: null,
+      updates: null,
       stopping: new AbortController().signal,
       clock: acme.clock,
       log: { ...silentLog, error: (fields, message) => complaints.push(`${message} ${JSON.stringify(fields)}`) },

@@ -17,6 +17,8 @@ import { silentLog, type TestWorld, testWorld, testWrapper } from '@fairlead/cor
 import { type TestDatabase, testDatabase } from '@fairlead/db/testing';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { pruneArtifactsHandler } from './artifact.ts';
+import { unusedGithub } from './github.testing.ts';
+import { testAcme, testDns, testHostLookup } from './testing.ts';
 
 const dayMs = 24 * 60 * 60_000;
 let db: TestDatabase;
@@ -69,11 +71,15 @@ async function prune(meanwhile: (key: ArtifactKey) => Promise<unknown> = async (
       artifacts,
       workerId: 'one',
       secretKeys: createSecretKeys(testWrapper()),
+      github: unusedGithub,
       mailer: null,
       publicUrl: null,
-      acmeDirectoryUrl: 'https://authority.example.test/directory',
+      hostLookup: testHostLookup,
+      acme: testAcme,
+      dns: testDns,
       buildSlots: defaultBuildSlots,
       backups: null,
+      updates: null,
       stopping: new AbortController().signal,
       clock: world.clock,
       log: silentLog,

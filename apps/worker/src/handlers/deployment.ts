@@ -8,15 +8,17 @@ import {
 import { deleteLogs } from '@fairlead/core/log';
 import { endLostUpgrades } from '@fairlead/core/server';
 import { releaseDueVolumes } from '@fairlead/core/volume';
+import { prepareClone } from './clone-token.ts';
 import type { Handler } from './handler.ts';
 
 export const advanceDeploymentHandler: Handler<'deployment.advance'> = async (parts, payload) => {
   const { database, workerId, clock, log, buildSlots } = parts;
   const { organizationId, deploymentId } = payload;
+  const sourceRefusal = await prepareClone(parts, payload);
   await database.tenant(organizationId, (tx) =>
     advanceDeployment(
       { tx, organizationId, actor: { kind: 'system', reason: 'deployment.advance' }, clock, log },
-      { deploymentId, workerId },
+      { deploymentId, workerId, sourceRefusal },
       buildSlots,
     ),
   );

@@ -14,7 +14,9 @@ import { type TestDatabase, testDatabase } from '@fairlead/db/testing';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { purgeAppsHandler } from './app.ts';
 import { pruneDeploymentsHandler } from './deployment.ts';
+import { unusedGithub } from './github.testing.ts';
 import type { HandlerParts } from './handler.ts';
+import { testAcme, testDns, testHostLookup } from './testing.ts';
 
 let db: TestDatabase;
 let world: TestWorld;
@@ -33,11 +35,15 @@ beforeEach(async () => {
     artifacts: createFolderArtifactStore('unused'),
     workerId: 'one',
     secretKeys: createSecretKeys(testWrapper()),
+    github: unusedGithub,
     mailer: null,
     publicUrl: null,
-    acmeDirectoryUrl: 'https://authority.example.test/directory',
+    hostLookup: testHostLookup,
+    acme: testAcme,
+    dns: testDns,
     buildSlots: defaultBuildSlots,
     backups: null,
+    updates: null,
     stopping: new AbortController().signal,
     clock: world.clock,
     log: { ...silentLog, error: (fields) => void failures.push(fields) },

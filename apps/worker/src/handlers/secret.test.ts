@@ -10,8 +10,10 @@ import { type TestDatabase, testDatabase } from '@fairlead/db/testing';
 import { createMailer, type Mailer } from '@fairlead/mail';
 import { SMTPServer } from 'smtp-server';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { unusedGithub } from './github.testing.ts';
 import type { HandlerParts } from './handler.ts';
 import { remindSecretsHandler } from './secret.ts';
+import { testAcme, testDns, testHostLookup } from './testing.ts';
 
 interface Received {
   readonly to: string;
@@ -65,11 +67,15 @@ async function remind(change: Partial<HandlerParts> = {}): Promise<void> {
     artifacts: createFolderArtifactStore('unused'),
     workerId: 'one',
     secretKeys: createSecretKeys(testWrapper()),
+    github: unusedGithub,
     mailer,
     publicUrl: 'https://fairlead.example.test',
-    acmeDirectoryUrl: 'https://authority.example.test/directory',
+    hostLookup: testHostLookup,
+    acme: testAcme,
+    dns: testDns,
     buildSlots: defaultBuildSlots,
     backups: null,
+    updates: null,
     stopping: new AbortController().signal,
     clock: world.clock,
     log: { ...silentLog, error: (fields, message) => void complaints.push(`${message} ${JSON.stringify(fields)}`) },

@@ -2,10 +2,12 @@
 import { notFound } from 'next/navigation';
 import type { ReactNode } from 'react';
 import { ApiProvider } from '../../api/trpc.tsx';
+import { UnsavedChangesProvider } from '../../common/form/unsaved-changes.tsx';
 import { ConfirmIdentityProvider } from '../../common/identity/confirm-identity.tsx';
 import { MeProvider } from '../../common/organization/me.tsx';
 import { TwoFactorNeeded } from '../../features/organization/two-factor-needed.tsx';
 import { pageApi } from '../../server/page-api.tsx';
+import { parts } from '../../server/parts.ts';
 import { Shell } from '../../shell/shell.tsx';
 
 interface Props {
@@ -19,11 +21,18 @@ export default async function OrganizationLayout({ params, children }: Props) {
   const me = await api.require(api.queryClient.fetchQuery(api.trpc.session.me.queryOptions()));
   const organization = me.organizations.find((each) => each.slug === slug);
   if (organization === undefined) notFound();
+  const { env } = await parts();
   return (
     <ApiProvider organization={slug}>
       <MeProvider me={me} organization={organization}>
         <ConfirmIdentityProvider>
-          {organization.requiresTwoFactor && !me.user.hasSecondFactor ? <TwoFactorNeeded /> : <Shell>{children}</Shell>}
+          <UnsavedChangesProvider>
+            {organization.requiresTwoFactor && !me.user.hasSecondFactor ? (
+              <TwoFactorNeeded />
+            ) : (
+              <Shell version={env.FAIRLEAD_VERSION}>{children}</Shell>
+            )}
+          </UnsavedChangesProvider>
         </ConfirmIdentityProvider>
       </MeProvider>
     </ApiProvider>

@@ -10,6 +10,7 @@ export default async function Page() {
   const api = await pageApi(null);
   await api.require(api.queryClient.fetchQuery(api.trpc.account.get.queryOptions()));
   await api.load(
+    api.queryClient.fetchQuery(api.trpc.account.listGithubAccounts.queryOptions()),
     api.queryClient.fetchQuery(api.trpc.account.listSessions.queryOptions()),
     api.queryClient.fetchQuery(api.trpc.account.listEvents.queryOptions()),
   );

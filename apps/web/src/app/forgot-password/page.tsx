@@ -25,12 +25,14 @@ export default async function ForgotPasswordPage() {
         </ApiProvider>
       ) : (
         <div className="flex flex-col gap-3 text-pretty">
-          <p>Ask the operator of its server to print a one-time link with this command in Fairlead's folder:</p>
+          <p>Ask the operator to print a one-time link with this command on the control plane's server:</p>
           <pre className="overflow-x-auto rounded-control bg-sunken px-3 py-2 font-mono text-sm">
-            npm run recover -- --email you@example.com
+            fairlead recover --email you@example.com
           </pre>
           <p className="text-sm text-ink-soft">
-            Email works when FAIRLEAD_SMTP_URL and FAIRLEAD_MAIL_FROM are set for the web app.
+            In a clone of the repository, the command is{' '}
+            <code className="font-mono">npm run recover -- --email you@example.com</code>. To get such links by email,
+            the operator sets mail.smtp_url_file and mail.from.
           </p>
         </div>
       )}

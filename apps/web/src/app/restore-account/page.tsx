@@ -1,6 +1,5 @@
 import type { Metadata } from 'next';
 import { ApiProvider } from '../../api/trpc.tsx';
-import { IdentityFrame } from '../../common/identity/identity-frame.tsx';
 import { ResetPasswordForm } from '../../features/identity/reset-password-form.tsx';
 
 export const metadata: Metadata = { title: 'Restore your account' };
@@ -10,14 +9,19 @@ const LEAD =
 const DONE =
   "Your account is restored. Sign in, set up a second factor, and revoke API tokens, members and servers that you don't recognize.";
 
-const LINK_INVALID = 'This link was used or has expired. Ask the operator of this server to recover your account.';
-
 export default function RestoreAccountPage() {
   return (
-    <IdentityFrame title="Restore your account" lead={LEAD}>
-      <ApiProvider organization={null}>
-        <ResetPasswordForm submitLabel="Restore account" done={DONE} linkInvalid={LINK_INVALID} />
-      </ApiProvider>
-    </IdentityFrame>
+    <ApiProvider organization={null}>
+      <ResetPasswordForm
+        title="Restore your account"
+        lead={LEAD}
+        submitLabel="Restore account"
+        done={DONE}
+        linkInvalid={{
+          lead: 'Ask the operator of this server to recover your account.',
+          way: { label: 'Sign in', href: '/sign-in' },
+        }}
+      />
+    </ApiProvider>
   );
 }

@@ -14,11 +14,12 @@ interface Props {
 export default async function SignInPage({ searchParams }: Props) {
   const { next } = await searchParams;
   const api = await pageApi(null);
+  const { github } = await api.require(api.queryClient.fetchQuery(api.trpc.account.signInWays.queryOptions()));
   const { needed } = await api.require(api.queryClient.fetchQuery(api.trpc.setup.status.queryOptions()));
   if (needed) redirect('/setup');
   return (
     <IdentityFrame title="Sign in" lead="Welcome back.">
-      <SignInForm next={safeNext(typeof next === 'string' ? next : null)} />
+      <SignInForm next={safeNext(typeof next === 'string' ? next : null)} hasGithub={github} />
     </IdentityFrame>
   );
 }

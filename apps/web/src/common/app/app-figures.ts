@@ -1,25 +1,54 @@
-// Sums an app's latest one-second samples over all its servers. Pure.
+// Current figures of an app from the live samples of its servers. Pure.
+import { latencyOfPairs } from '@fairlead/contract/buckets';
 import type { AppSample } from '@fairlead/contract/live';
 
-export type AppFigures = Pick<AppSample, 'requestsPerSecond' | 'errorsPerSecond' | 'cpuMillis' | 'memoryBytes'> & {
-  /** Null with several servers: their quantiles cannot be combined. */
-  readonly latency: Pick<AppSample, 'p50Ms' | 'p95Ms' | 'p99Ms'> | null;
-};
+export interface AppFigures {
+  /** Time of the newest sample. */
+  readonly at: number;
+  readonly requestsPerSecond: number;
+  readonly errorsPerSecond: number;
+  readonly clientErrorsPerSecond: number;
+  readonly cpuMillis: number;
+  readonly memoryBytes: number;
+  /** Quantiles of one histogram: all requests of the window on all servers. */
+  readonly p50Ms: number | null;
+  readonly p95Ms: number | null;
+  readonly p99Ms: number | null;
+  /** Time of the newest request. */
+  readonly latencyAt: number;
+}
 
-/** Servers send a sample each second; one that is this much older than another's is stale. */
-const SILENT_MS = 10_000;
+/** Window of current figures, the same as that of the API's lists. */
+export const WINDOW_MS = 10_000;
 
-/** Sums the samples of one app in one environment, one sample for each server. */
-export function sumSamples(samples: readonly AppSample[]): AppFigures {
+/**
+ * Merges the samples of one app in one environment: rates and CPU are each server's mean over the window before they are
+ * added up. Without a request in the window, the latency of `before` stays.
+ */
+export function mergeSamples(samples: readonly AppSample[], before?: AppFigures): AppFigures {
   const newest = Math.max(...samples.map(({ unixMs }) => unixMs));
-  const fresh = samples.filter(({ unixMs }) => unixMs > newest - SILENT_MS);
-  const sum = (pick: (sample: AppSample) => number) => fresh.reduce((total, sample) => total + pick(sample), 0);
-  const [first, ...others] = fresh;
+  const fresh = samples.filter(({ unixMs }) => unixMs > newest - WINDOW_MS);
+  const servers = [...Map.groupBy(fresh, ({ serverId }) => serverId).values()];
+  const mean = (pick: (sample: AppSample) => number) =>
+    servers.reduce((total, own) => total + own.reduce((sum, each) => sum + pick(each), 0) / own.length, 0);
+  const answered = fresh.filter(({ latency }) => latency.length > 0);
+  const { p50Ms, p95Ms, p99Ms } =
+    answered.length === 0 && before !== undefined ? before : latencyOfPairs(answered.map(({ latency }) => latency));
   return {
-    requestsPerSecond: sum((sample) => sample.requestsPerSecond),
-    errorsPerSecond: sum((sample) => sample.errorsPerSecond),
-    cpuMillis: sum((sample) => sample.cpuMillis),
-    memoryBytes: sum((sample) => sample.memoryBytes),
-    latency: first === undefined || others.length > 0 ? null : first,
+    at: newest,
+    requestsPerSecond: mean((sample) => sample.requestsPerSecond),
+    errorsPerSecond: mean((sample) => sample.errorsPerSecond),
+    clientErrorsPerSecond: mean((sample) => sample.clientErrorsPerSecond),
+    cpuMillis: mean((sample) => sample.cpuMillis),
+    memoryBytes: servers.reduce((total, own) => total + newestOf(own).memoryBytes, 0),
+    p50Ms,
+    p95Ms,
+    p99Ms,
+    latencyAt:
+      answered.length === 0 ? (before?.latencyAt ?? newest) : Math.max(...answered.map(({ unixMs }) => unixMs)),
   };
+}
+
+function newestOf<Sample extends { readonly unixMs: number }>(samples: readonly Sample[]): Sample {
+  return samples.reduce((newest, sample) => (sample.unixMs > newest.unixMs ? sample : newest));
 }

@@ -1,12 +1,38 @@
 // Note that explains in one sentence why a deployment is not live yet.
+import { plural } from '@fairlead/ui/lib/format';
 import { StateMark } from '@fairlead/ui/state-pill';
+import { Fragment } from 'react';
 import type { DeploymentDetail } from '../../api/types.ts';
+import { useMe } from '../organization/me.tsx';
 import { HoverLink } from '../page/hover-link.tsx';
 
 type Wait = NonNullable<DeploymentDetail['waiting']>;
 
 /** Reasons that need a person's action. */
 const NEEDS_A_PERSON: readonly Wait['reason'][] = ['approval', 'server_offline', 'agent_lacks', 'going_back'];
+
+/** Maximum number of builds ahead with a link; the others are counted. */
+const NAMED = 3;
+
+function QueueText({ queue: { aheadCount, ahead } }: { readonly queue: NonNullable<Wait['queue']> }) {
+  const { paths } = useMe();
+  const named = ahead.slice(0, NAMED);
+  const rest = aheadCount - named.length;
+  return (
+    <>
+      Queued · {plural(aheadCount, 'build')} ahead
+      {named.map(({ deploymentId, appName, number }, index) => (
+        <Fragment key={deploymentId}>
+          {index === 0 ? ': ' : ', '}
+          <HoverLink href={paths.deployment(deploymentId)} className="rounded-mark underline hover:text-ink">
+            {appName} #{number}
+          </HoverLink>
+        </Fragment>
+      ))}
+      {named.length > 0 && rest > 0 ? ` and ${rest} more` : null}
+    </>
+  );
+}
 
 export interface WaitingNoteProps {
   readonly waiting: Wait | null;
@@ -28,7 +54,7 @@ export function WaitingNote({ waiting, href = null }: WaitingNoteProps) {
         <StateMark tone={asks ? 'warn' : 'busy'} />
       </span>
       <p className="min-w-0 flex-1 basis-64 text-pretty" aria-live="polite">
-        {waiting.sentence}
+        {waiting.queue === null ? waiting.sentence : <QueueText queue={waiting.queue} />}
       </p>
       {href === null ? null : (
         <HoverLink href={href} className="rounded-mark text-ink-soft text-sm underline hover:text-ink">

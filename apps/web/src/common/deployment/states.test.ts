@@ -1,3 +1,4 @@
+import { newId } from '@fairlead/contract/ids';
 import { expect, test } from 'vitest';
 import { decisionOf, nameOfRequester } from './states.ts';
 
@@ -6,8 +7,11 @@ test.each([
   ['a machine', { trigger: 'rollback', actorName: null, requestedByName: 'Ada' }, 'API token of Ada'],
   ['a machine without a maker', { trigger: 'api', actorName: null, requestedByName: null }, 'API token'],
   ['the system', { trigger: 'system', actorName: null, requestedByName: null }, 'Fairlead'],
+  ['a pusher', { trigger: 'push', actorName: null, requestedByName: null, push: { sender: 'ada' } }, 'ada'],
+  ['a pusher without a name', { trigger: 'push', actorName: null, requestedByName: null, commitAuthor: 'Ada' }, 'Ada'],
 ] as const)('the requester is named: %s', (_, deployment, name) => {
-  expect(nameOfRequester(deployment)).toBe(name);
+  const push = 'push' in deployment ? { deliveryId: newId('dlv'), ...deployment.push } : null;
+  expect(nameOfRequester({ commitAuthor: null, ...deployment, push })).toBe(name);
 });
 
 test.each([

@@ -27,6 +27,9 @@ export const deploymentLook: Record<DeploymentState, StateLook> = {
   superseded: { tone: 'idle', shape: 'dash', label: 'Superseded' },
 };
 
+/** Look of a queued deployment that waits for checks at GitHub. */
+export const awaitingChecks: StateLook = { tone: 'busy', shape: 'half', label: 'Waiting for checks' };
+
 /** Look of a queued deployment that no worker takes before another member approves it. */
 export const awaitingApproval: StateLook = { tone: 'warn', shape: 'bang', label: 'Waiting for approval' };
 
@@ -91,6 +94,7 @@ export const triggerLabel: Record<DeploymentSummary['trigger'], string> = {
   redeploy: 'Redeployed',
   rollback: 'Rolled back',
   push: 'Pushed',
+  pull_request: 'Pushed to pull request',
   secret: 'Secrets applied',
   restart: 'Restarted',
   retry: 'Retried',
@@ -100,9 +104,12 @@ export const triggerLabel: Record<DeploymentSummary['trigger'], string> = {
 
 /** Returns the name of the requester, as in "Deployed by API token of Ada". */
 export function nameOfRequester(
-  deployment: Pick<DeploymentSummary, 'actorName' | 'requestedByName' | 'trigger'>,
+  deployment: Pick<DeploymentSummary, 'actorName' | 'requestedByName' | 'trigger' | 'push' | 'commitAuthor'>,
 ): string {
   const { actorName, requestedByName, trigger } = deployment;
+  const pusher =
+    trigger === 'push' || trigger === 'pull_request' ? deployment.push?.sender || deployment.commitAuthor : null;
+  if (pusher) return pusher;
   if (actorName !== null) return actorName;
   if (requestedByName !== null) return `API token of ${requestedByName}`;
   return trigger === 'api' ? 'API token' : 'Fairlead';

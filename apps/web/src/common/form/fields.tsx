@@ -43,16 +43,18 @@ export function CommandField({ value, placeholder, onValue, ...field }: CommandF
 export interface TextFieldProps extends FieldText {
   readonly value: string;
   readonly placeholder?: string;
+  /** True for words in the font of the page, instead of code. */
+  readonly isProse?: boolean;
   readonly onValue: (text: string) => void;
 }
 
-export function TextField({ value, placeholder, onValue, ...field }: TextFieldProps) {
+export function TextField({ value, placeholder, isProse = false, onValue, ...field }: TextFieldProps) {
   return (
     <Field {...field}>
       {(control) => (
         <Input
           {...control}
-          mono
+          mono={!isProse}
           spellCheck={false}
           value={value}
           placeholder={placeholder}
@@ -65,11 +67,20 @@ export function TextField({ value, placeholder, onValue, ...field }: TextFieldPr
 
 const MEBIBYTE = 1024 * 1024;
 /** Stored units in one displayed unit. */
-const UNITS = { number: 1, seconds: 1000, minutes: 60_000, mebibytes: MEBIBYTE, cores: 1000, percent: 10 } as const;
+const UNITS = {
+  number: 1,
+  seconds: 1000,
+  minutes: 60_000,
+  wholeMinutes: 1,
+  mebibytes: MEBIBYTE,
+  cores: 1000,
+  percent: 10,
+} as const;
 const SIGN: Record<keyof typeof UNITS, string> = {
   number: '',
   seconds: 's',
   minutes: 'min',
+  wholeMinutes: 'min',
   mebibytes: 'MiB',
   cores: 'cores',
   percent: '%',
@@ -81,12 +92,15 @@ export interface NumberFieldProps extends FieldText {
   readonly min?: number;
   /** Text for zero; the field is then empty. */
   readonly zero?: string;
+  /** Default in stored units, shown as the placeholder of the empty field. */
+  readonly standard?: number;
   readonly onValue: (value: number) => void;
 }
 
-export function NumberField({ value, unit = 'number', min = 0, zero, onValue, ...field }: NumberFieldProps) {
+export function NumberField({ value, unit = 'number', min = 0, zero, standard, onValue, ...field }: NumberFieldProps) {
   const factor = UNITS[unit];
-  const [text, setText] = useState(() => (value === 0 && zero !== undefined ? '' : String(value / factor)));
+  const isEmptyAt = standard ?? (zero === undefined ? undefined : 0);
+  const [text, setText] = useState(() => (value === isEmptyAt ? '' : String(value / factor)));
   return (
     <Field {...field}>
       {(control) => (
@@ -99,11 +113,12 @@ export function NumberField({ value, unit = 'number', min = 0, zero, onValue, ..
             step={unit === 'number' ? 1 : 'any'}
             className={cn('tabular', SIGN[unit] !== '' && 'pr-14')}
             value={text}
-            placeholder={zero}
+            placeholder={standard === undefined ? zero : String(standard / factor)}
             onChange={(event) => {
               setText(event.target.value);
               const number = Number(event.target.value);
-              if (Number.isFinite(number)) onValue(Math.round(number * factor));
+              if (event.target.value === '') onValue(isEmptyAt ?? 0);
+              else if (Number.isFinite(number)) onValue(Math.round(number * factor));
             }}
           />
           <span

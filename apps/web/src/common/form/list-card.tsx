@@ -26,7 +26,12 @@ export function ListCard({ id, title, detail, add, empty, error, onAdd, children
       <CardHeader title={title} detail={detail} />
       <div className="flex flex-col gap-4 border-line border-t p-4">
         {children.length === 0 ? <p className="text-ink-faint text-sm">{empty}</p> : children}
-        {error === undefined ? null : <ErrorNote>{error}</ErrorNote>}
+        {error === undefined ? null : (
+          // The save bar names the list and moves the focus here, because the error belongs to no single field.
+          <div data-invalid="" tabIndex={-1} className="outline-none">
+            <ErrorNote>{error}</ErrorNote>
+          </div>
+        )}
         <Button className="self-start" icon={<Plus size={15} aria-hidden="true" />} onClick={onAdd}>
           {add}
         </Button>

@@ -5,11 +5,12 @@ import { useState } from 'react';
 import type { FieldText } from './fields.tsx';
 
 export interface RangesFieldProps extends FieldText {
+  readonly placeholder?: string;
   readonly value: readonly string[];
   readonly onValue: (ranges: string[]) => void;
 }
 
-export function RangesField({ value, onValue, ...field }: RangesFieldProps) {
+export function RangesField({ value, placeholder = '192.0.2.0/24', onValue, ...field }: RangesFieldProps) {
   // Keeps the text as typed: the next range goes into an empty line.
   const [text, setText] = useState(() => value.join('\n'));
   return (
@@ -21,7 +22,7 @@ export function RangesField({ value, onValue, ...field }: RangesFieldProps) {
           rows={3}
           spellCheck={false}
           value={text}
-          placeholder="192.0.2.0/24"
+          placeholder={placeholder}
           onChange={(event) => {
             setText(event.target.value);
             onValue(event.target.value.split(/[\s,]+/).filter((range) => range !== ''));

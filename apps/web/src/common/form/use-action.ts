@@ -2,7 +2,7 @@
 // Runs a user's action: its button is pending meanwhile, and a failure shows the API's message as a toast.
 import { type ToastInput, useToast } from '@fairlead/ui/toast';
 import type { UseMutationResult } from '@tanstack/react-query';
-import { readFailure } from '../../api/failure.ts';
+import { isUnanswered, readFailure } from '../../api/failure.ts';
 import { wasCancelled } from '../identity/confirm-identity.tsx';
 
 export interface Action<Input> {
@@ -16,20 +16,24 @@ export function useAction<Output, Input>(
   onDone: (output: Output) => void,
 ): Action<Input> {
   const toast = useToast();
-  return {
-    pending: mutation.isPending,
-    run: (input) =>
-      mutation.mutate(input, {
-        onSuccess: onDone,
-        onError: (error) => {
-          if (!wasCancelled(error)) toast(failureToast(failedTitle, error));
-        },
-      }),
-  };
+  const run = (input: Input): void =>
+    mutation.mutate(input, {
+      onSuccess: onDone,
+      onError: (error) => {
+        if (!wasCancelled(error)) toast(failureToast(failedTitle, error, () => run(input)));
+      },
+    });
+  return { pending: mutation.isPending, run };
 }
 
-export function failureToast(title: string, error: unknown): ToastInput {
+/** `retry` is offered only if the call got no response. */
+export function failureToast(title: string, error: unknown, retry?: () => void): ToastInput {
   const failure = readFailure(error);
   const id = failure.errorId === null ? '' : ` (error ${failure.errorId})`;
-  return { tone: 'bad', title, detail: `${failure.message}${id}` };
+  return {
+    tone: 'bad',
+    title,
+    detail: `${failure.message}${id}`,
+    ...(retry !== undefined && isUnanswered(failure) ? { action: { label: 'Try again', onSelect: retry } } : {}),
+  };
 }

@@ -1,11 +1,12 @@
 'use client';
 // Dialogs that the API asks for: tries a call, shows the dialog that its refusal asks for, and tries again. The dialogs are
-// "confirm your identity" (session.not_fresh) and "confirm your second factor".
+// "confirm your identity" (session.not_fresh) and "confirm your second factor". They take the place of an open dialog.
 import { authClient, hasPasskeys } from '@fairlead/auth/client';
 import { Button } from '@fairlead/ui/button';
 import { Dialog } from '@fairlead/ui/dialog';
 import { ErrorNote } from '@fairlead/ui/error-state';
 import { Field, Input } from '@fairlead/ui/input';
+import { PasswordInput } from '@fairlead/ui/password-input';
 import { SubmitButton } from '@fairlead/ui/submit-button';
 import { type UseMutationOptions, type UseMutationResult, useMutation } from '@tanstack/react-query';
 import { KeyRound } from 'lucide-react';
@@ -164,7 +165,7 @@ function ConfirmForm({ proof, onConfirmed }: { readonly proof: Proof; readonly o
           isFactor ? (
             <Input {...control} mono name="proof" autoComplete="one-time-code" autoFocus required />
           ) : (
-            <Input {...control} name="proof" type="password" autoComplete="current-password" autoFocus required />
+            <PasswordInput {...control} name="proof" autoComplete="current-password" autoFocus required />
           )
         }
       </Field>

@@ -1,4 +1,4 @@
-// Page frame of set-up and sign-in: the logo and one column.
+// Page frame of setup and sign-in: the logo and one column.
 import { Logo } from '@fairlead/ui/logo';
 import type { ReactNode } from 'react';
 
@@ -11,14 +11,18 @@ export interface IdentityFrameProps {
 
 export function IdentityFrame({ title, lead, children, aside }: IdentityFrameProps) {
   return (
-    <main className="mx-auto grid min-h-dvh w-full max-w-[1040px] content-center gap-x-16 gap-y-10 px-5 py-10 md:grid-cols-[minmax(0,26rem)_1fr]">
+    // A centred form would move when an error appears, so it begins at the top.
+    <main className="mx-auto grid min-h-dvh w-full max-w-[1040px] grid-cols-1 content-start gap-x-16 gap-y-10 px-5 pt-10 pb-16 md:grid-cols-[minmax(0,26rem)_1fr] md:pt-[max(2.5rem,14vh)]">
       <div className={aside ? '' : 'md:col-span-2 md:mx-auto md:w-full md:max-w-[24rem]'}>
-        <Logo size={26} />
+        {/* A full page load: the dashboard starts with its own cache. */}
+        <a href="/" aria-label="Fairlead, home" className="inline-flex rounded-control">
+          <Logo size={26} />
+        </a>
         <h1 className="mt-10 text-2xl font-semibold tracking-[-0.02em]">{title}</h1>
         <div className="mt-2 mb-8 text-pretty text-ink-soft">{lead}</div>
         {children}
       </div>
-      {aside ? <div className="self-center">{aside}</div> : null}
+      {aside ? <div className="md:pt-20">{aside}</div> : null}
     </main>
   );
 }

@@ -17,6 +17,8 @@ export interface MeView {
   readonly isOperator: boolean;
   /** True if the permission is granted in the scope; without a scope, in the whole organization. */
   readonly can: (permission: Permission, scope?: PermissionScope) => boolean;
+  /** Same as `can`, whatever the protection of the page's environment: for a call that changes another one. */
+  readonly isGranted: (permission: Permission, scope: PermissionScope) => boolean;
   /** True if the permission is granted in any scope, as lists need it. */
   readonly canAnywhere: (permission: Permission) => boolean;
 }
@@ -39,14 +41,16 @@ export function MeProvider({ me, organization, children }: MeProviderProps) {
   const view = useMemo<MeView>(() => {
     const { role, permissions, granted } = organization;
     const rights = rightsOf(role, [{ ...wholeOrganization, permissions }, ...granted]);
+    const isGranted: MeView['can'] = (permission, { projectId = null, environmentId = null } = {}) =>
+      may(rights, permission, { projectId, environmentId });
     return {
       user: me.user,
       organization,
       organizations: me.organizations,
       paths: pathsOf(organization.slug),
       isOperator: me.operatedOrganizationId === organization.id,
-      can: (permission, { projectId = null, environmentId = null } = {}) =>
-        may(rights, permission, { projectId, environmentId }),
+      can: isGranted,
+      isGranted,
       canAnywhere: (permission) => mayAnywhere(rights, permission),
     };
   }, [me, organization]);

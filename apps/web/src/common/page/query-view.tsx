@@ -3,7 +3,7 @@
 // refetches.
 import { ErrorState } from '@fairlead/ui/error-state';
 import type { ReactNode } from 'react';
-import { readFailure } from '../../api/failure.ts';
+import { isForbidden, readFailure } from '../../api/failure.ts';
 
 interface QueryLike<Data> {
   readonly data: Data | undefined;
@@ -21,6 +21,7 @@ export function QueryView<Data>({ query, skeleton, children }: QueryViewProps<Da
   if (query.data !== undefined) return children(query.data);
   if (query.error === null || query.error === undefined) return skeleton;
   const failure = readFailure(query.error);
+  if (isForbidden(failure)) return <ErrorState title="You don't have access" message={failure.message} />;
   return (
     <ErrorState
       message={failure.message}

@@ -7,9 +7,9 @@ import { StateText, type Tone } from '@fairlead/ui/state-pill';
 import type { ServerSummary } from '../../api/types.ts';
 import { LookText } from '../deployment/state-view.tsx';
 import { serverLook } from '../deployment/states.ts';
+import { DISK_SHORT_SHARE, type Disk, diskOf } from '../figure/figures.ts';
 import { useMe } from '../organization/me.tsx';
 import { HoverLink } from '../page/hover-link.tsx';
-import { isDiskShort } from './disk.ts';
 
 export interface ServerCardProps {
   readonly server: ServerSummary;
@@ -18,9 +18,12 @@ export interface ServerCardProps {
   readonly level: 2 | 3;
 }
 
-export function ServerCard({ server, sample, level }: ServerCardProps) {
+export function ServerCard({ server, sample: newest, level }: ServerCardProps) {
+  // The last sample of a server that is gone says nothing about now; the API has one for a few minutes only.
+  const sample = server.state === 'offline' ? undefined : newest;
   const Heading = level === 2 ? 'h2' : 'h3';
   const { paths } = useMe();
+  const disk = diskOfServer(server, sample);
   const gauges = gaugesOf(server, sample);
   return (
     <article className="relative min-w-0 rounded-card border border-line bg-surface p-4 transition-colors duration-120 hover:border-line-strong has-[a:focus-visible]:outline-2 has-[a:focus-visible]:outline-accent-text">
@@ -38,9 +41,7 @@ export function ServerCard({ server, sample, level }: ServerCardProps) {
         </span>
       </div>
       <p className="mt-0.5 truncate text-sm text-ink-faint">{describe(server)}</p>
-      {isDiskShort(sample?.diskUsedBytes ?? server.diskUsedBytes, sample?.diskTotalBytes ?? server.diskTotalBytes) ? (
-        <Mark tone="warn">Disk nearly full</Mark>
-      ) : null}
+      {(disk?.share ?? 0) > DISK_SHORT_SHARE ? <Mark tone="warn">Disk nearly full</Mark> : null}
       {server.drainedAt === null ? null : <Mark tone="warn">Drained</Mark>}
       <AgentMark server={server} />
       <div className="mt-4 grid grid-cols-3 gap-4">
@@ -80,16 +81,20 @@ interface Gauge {
   readonly text: string;
 }
 
-function gaugesOf(server: ServerSummary, sample: ServerSample | undefined): Gauge[] {
+export function diskOfServer(server: ServerSummary, sample: ServerSample | undefined): Disk | null {
+  return diskOf(sample?.diskUsedBytes ?? server.diskUsedBytes, sample?.diskTotalBytes ?? server.diskTotalBytes);
+}
+
+/** Returns the gauges of CPU, memory and disk; the live sample wins over the stored one. */
+export function gaugesOf(server: ServerSummary, sample: ServerSample | undefined): Gauge[] {
+  const disk = diskOfServer(server, sample);
   const cpu = sample?.cpuMillis ?? server.cpuMillis;
   const memory = sample?.memoryUsedBytes ?? server.memoryUsedBytes;
   const memoryTotal = sample?.memoryTotalBytes ?? server.memoryTotalBytes;
-  const disk = sample?.diskUsedBytes ?? server.diskUsedBytes;
-  const diskTotal = sample?.diskTotalBytes ?? server.diskTotalBytes;
   return [
-    gauge('CPU', shareOf(cpu, server.host.cpuCount * 1000), formatCpu(cpu)),
+    gauge('CPU', shareOf(cpu, server.host.cpuCount * 1000), formatCpu(cpu, server.host.cpuCount)),
     gauge('Memory', shareOf(memory, memoryTotal), formatBytes(memory)),
-    gauge('Disk', shareOf(disk, diskTotal), formatBytes(disk)),
+    gauge('Disk', disk?.share ?? null, formatBytes(disk?.usedBytes)),
   ];
 }
 

@@ -10,6 +10,7 @@ import { Page } from '../../common/page/page.tsx';
 import { QueryView } from '../../common/page/query-view.tsx';
 import { ActivityCard } from './activity-card.tsx';
 import { EmailCard } from './email-card.tsx';
+import { GithubCard } from './github-card.tsx';
 import { PasskeyCard } from './passkey-card.tsx';
 import { PasswordCard } from './password-card.tsx';
 import { ProfileCard } from './profile-card.tsx';
@@ -36,6 +37,7 @@ export function AccountPage() {
               <PasswordCard email={data.email} />
               <PasskeyCard passkeys={data.passkeys} />
               <TwoFactorCard account={data} />
+              <GithubCard />
               <SessionCard />
               <ActivityCard />
             </div>

@@ -18,6 +18,8 @@ const WORDS: Readonly<Record<string, string>> = {
   email_changed: 'Email address changed',
   passkey_added: 'Passkey added',
   passkey_removed: 'Passkey removed',
+  github_linked: 'GitHub account linked',
+  github_unlinked: 'GitHub account unlinked',
   two_factor_on: 'Two-factor sign-in turned on',
   two_factor_off: 'Two-factor sign-in turned off',
   recovery_codes_made: 'New recovery codes created',

@@ -28,7 +28,7 @@ export function EmailCard({ account }: { readonly account: Outputs['account']['g
   };
 
   return (
-    <Card>
+    <Card id="email" className="scroll-mt-4">
       <CardHeader title="Email" />
       <div className="flex flex-wrap items-center gap-x-6 gap-y-3 border-line border-t px-4 py-4">
         <div className="min-w-0 flex-1 basis-56">
@@ -72,7 +72,7 @@ export function EmailCard({ account }: { readonly account: Outputs['account']['g
       ) : (
         <p className="border-line border-t px-4 py-4 text-pretty text-sm text-ink-soft">
           Email is not configured, so you can't confirm or change your address. Ask the operator to set
-          FAIRLEAD_SMTP_URL and FAIRLEAD_MAIL_FROM.
+          mail.smtp_url_file and mail.from.
         </p>
       )}
     </Card>

@@ -28,7 +28,7 @@ export function PasskeyCard({ passkeys }: { readonly passkeys: readonly Passkey[
   const [dialog, setDialog] = useState<PasskeyDialogState | null>(null);
   const canAdd = useSyncExternalStore(never, hasPasskeys, () => false);
   return (
-    <Card>
+    <Card id="passkeys" className="scroll-mt-4">
       <CardHeader
         title="Passkeys"
         action={

@@ -2,7 +2,8 @@
 // Changes the password after the old one is proved, and ends every other session.
 import { Card, CardHeader } from '@fairlead/ui/card';
 import { ErrorNote } from '@fairlead/ui/error-state';
-import { Field, Input } from '@fairlead/ui/input';
+import { Field } from '@fairlead/ui/input';
+import { PasswordInput } from '@fairlead/ui/password-input';
 import { SubmitButton } from '@fairlead/ui/submit-button';
 import type { FormEvent } from 'react';
 import { useTRPCClient } from '../../api/trpc.tsx';
@@ -24,13 +25,13 @@ export function PasswordCard({ email }: { readonly email: string }) {
   };
   const fields = call.failure?.fields ?? {};
   return (
-    <Card>
+    <Card id="password" className="scroll-mt-4">
       <CardHeader title="Password" />
       <form onSubmit={submit} className="flex flex-col gap-4 border-line border-t px-4 py-4">
         {/* Tells password managers which account the password belongs to. */}
         <input type="text" name="username" autoComplete="username" value={email} readOnly hidden />
         <Field label="Current password" error={fields.current} className="max-w-sm">
-          {(control) => <Input {...control} name="current" type="password" autoComplete="current-password" required />}
+          {(control) => <PasswordInput {...control} name="current" autoComplete="current-password" required />}
         </Field>
         <Field
           label="New password"
@@ -38,9 +39,7 @@ export function PasswordCard({ email }: { readonly email: string }) {
           error={fields.next}
           className="max-w-sm"
         >
-          {(control) => (
-            <Input {...control} name="next" type="password" autoComplete="new-password" minLength={12} required />
-          )}
+          {(control) => <PasswordInput {...control} name="next" autoComplete="new-password" minLength={12} required />}
         </Field>
         {call.failure === null || Object.keys(fields).length > 0 ? null : <ErrorNote>{call.failure.message}</ErrorNote>}
         <SubmitButton pending={call.pending} className="self-start">

@@ -17,7 +17,7 @@ export function SessionCard() {
   const call = useAccountCall();
   const hasOthers = (sessions.data?.items.length ?? 0) > 1;
   return (
-    <Card>
+    <Card id="sessions" className="scroll-mt-4">
       <CardHeader
         title="Sessions"
         action={

@@ -55,7 +55,7 @@ export function TwoFactorCard({ account }: { readonly account: Outputs['account'
   const hasFactor = account.hasSecondFactor || account.passkeys.length > 0;
 
   return (
-    <Card>
+    <Card id="two-factor" className="scroll-mt-4">
       <CardHeader title="Two-factor sign-in" />
       <div className="flex flex-wrap items-center gap-x-6 gap-y-3 border-line border-t px-4 py-4">
         <div className="min-w-0 flex-1 basis-56">

@@ -132,11 +132,7 @@ export function AddEnvironmentDialog({ app, onClose }: { readonly app: AppDetail
         <Field label="First release">
           {(control) => (
             <Select {...control} name="first">
-              {app.liveRelease === null ? null : (
-                <option value="release">
-                  Release {app.liveRelease.number} of {app.environmentName}
-                </option>
-              )}
+              {app.liveRelease === null ? null : <option value="release">Live release of {app.environmentName}</option>}
               {app.repositoryUrl === '' && app.image === null ? null : (
                 <option value="branch">{app.image === null ? 'Newest commit of the branch' : 'Image'}</option>
               )}

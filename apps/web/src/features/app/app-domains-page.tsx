@@ -1,5 +1,5 @@
 'use client';
-import { domainLabel } from '@fairlead/core/domain/rules';
+import { domainLabel, isWildcard, pairedHost } from '@fairlead/core/domain/rules';
 // Routes (host names and path prefixes) of one app. Detaching happens at once with an undo, except for a route with a
 // policy.
 import { IconButton } from '@fairlead/ui/button';
@@ -7,7 +7,7 @@ import { Card, CardHeader } from '@fairlead/ui/card';
 import { CopyButton } from '@fairlead/ui/copy-button';
 import { CrossIcon } from '@fairlead/ui/cross-icon';
 import { EmptyState } from '@fairlead/ui/empty-state';
-import { Field, Input } from '@fairlead/ui/input';
+import { Checkbox, Field, Input } from '@fairlead/ui/input';
 import { SubmitButton } from '@fairlead/ui/submit-button';
 import { useToast } from '@fairlead/ui/toast';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
@@ -63,15 +63,21 @@ export function AppDomainsPage({ slug, initial }: { readonly slug: string; reado
         <ul>
           {app.domains.map((domain) => (
             <li key={domain.id} className="flex min-h-12 items-center gap-2 border-line border-t px-4">
-              <a
-                href={domain.url}
-                target="_blank"
-                rel="noreferrer"
-                className="min-w-0 truncate font-mono text-sm hover:underline"
-              >
-                {domainLabel(domain)}
-              </a>
-              <CopyButton value={domain.url} label={`Copy ${domain.url}`} />
+              {isWildcard(domain) ? (
+                <span className="min-w-0 truncate font-mono text-sm">{domainLabel(domain)}</span>
+              ) : (
+                <>
+                  <a
+                    href={domain.url}
+                    target="_blank"
+                    rel="noreferrer"
+                    className="min-w-0 truncate font-mono text-sm hover:underline"
+                  >
+                    {domainLabel(domain)}
+                  </a>
+                  <CopyButton value={domain.url} label={`Copy ${domain.url}`} />
+                </>
+              )}
               <HoverLink
                 href={paths.domain(domain.id)}
                 aria-label={`${policyLabel(domain)}: ${domainLabel(domain)}`}
@@ -116,7 +122,7 @@ interface AttachFormProps {
     readonly error: unknown;
     readonly isPending: boolean;
     readonly mutate: (
-      input: { appId: string; environmentId: string; host: string; pathPrefix: string },
+      input: { appId: string; environmentId: string; host: string; pathPrefix: string; redirectTo?: string },
       options: { onSuccess: () => void },
     ) => void;
   };
@@ -124,17 +130,25 @@ interface AttachFormProps {
 
 function AttachForm({ app, attach }: AttachFormProps) {
   const [route, setRoute] = useState('');
+  const [withPair, setWithPair] = useState(true);
+  const { host, pathPrefix } = routeOf(route.toLowerCase());
+  const pair = pathPrefix === '/' ? pairedHost(host) : null;
   const failure = attach.error === null ? null : readFailure(attach.error);
   const submit = (event: FormEvent) => {
     event.preventDefault();
     const { id: appId, environmentId } = app;
-    attach.mutate({ appId, environmentId, ...routeOf(route) }, { onSuccess: () => setRoute('') });
+    const attachPair = () => {
+      setRoute('');
+      if (pair === null || !withPair) return;
+      attach.mutate({ appId, environmentId, host: pair, pathPrefix: '/', redirectTo: host }, { onSuccess: () => {} });
+    };
+    attach.mutate({ appId, environmentId, ...routeOf(route) }, { onSuccess: attachPair });
   };
   return (
-    <form onSubmit={submit} noValidate className="flex items-start gap-3 border-line border-t p-4">
+    <form onSubmit={submit} noValidate className="flex flex-wrap items-start gap-3 border-line border-t p-4">
       <Field
         label="Attach domain"
-        hint="For example shop.localhost, or shop.localhost/api for paths below /api. Point the DNS record of a public name at the app's server; Fairlead then orders its certificate."
+        hint="For example shop.localhost, shop.localhost/api for paths below /api, or *.example.com for all names one label below. The page of a public name shows the DNS records to set."
         error={failure === null ? undefined : (failure.fields.host ?? failure.fields.pathPrefix ?? failure.message)}
         className="flex-1"
       >
@@ -151,6 +165,14 @@ function AttachForm({ app, attach }: AttachFormProps) {
       <SubmitButton className="mt-[26px] h-9" pending={attach.isPending} disabled={route.trim() === ''}>
         Attach
       </SubmitButton>
+      {pair === null ? null : (
+        <Checkbox
+          className="basis-full"
+          label={`Also redirect ${pair} to ${host}`}
+          checked={withPair}
+          onChange={(event) => setWithPair(event.target.checked)}
+        />
+      )}
     </form>
   );
 }

@@ -4,12 +4,12 @@ import { Button, buttonClass, IconButton } from '@fairlead/ui/button';
 import { ErrorNote } from '@fairlead/ui/error-state';
 import { Menu, MenuItem, MenuSeparator } from '@fairlead/ui/menu';
 import { PageHeader } from '@fairlead/ui/page-header';
-import { TabBar, tabClass } from '@fairlead/ui/tabs';
+import { TabBar, TabLabel, tabClass } from '@fairlead/ui/tabs';
 import { useMutation } from '@tanstack/react-query';
 import { ChartSpline, Ellipsis, ExternalLink, FolderUp, History, Play, Settings } from 'lucide-react';
 import dynamic from 'next/dynamic';
-import { usePathname, useRouter } from 'next/navigation';
-import { type ReactNode, useState } from 'react';
+import { usePathname } from 'next/navigation';
+import { type ReactNode, useEffect, useRef, useState } from 'react';
 import { LivePage } from '../../api/live.tsx';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { AppDetail } from '../../api/types.ts';
@@ -17,11 +17,13 @@ import { useAppInEnvironment } from '../../common/app/app-placement.ts';
 import { WaitingNote } from '../../common/app/waiting-note.tsx';
 import { LookPill } from '../../common/deployment/state-view.tsx';
 import { appLook, isInProgress } from '../../common/deployment/states.ts';
+import { useGuardedPush } from '../../common/form/unsaved-changes.tsx';
 import { useAction } from '../../common/form/use-action.ts';
 import { MeScope, useMe } from '../../common/organization/me.tsx';
 import { HoverLink } from '../../common/page/hover-link.tsx';
 import { Crumbs, Page } from '../../common/page/page.tsx';
 import { EnvironmentMenu } from './environment-menu.tsx';
+import { LiveCommit } from './live-commit.tsx';
 
 const UploadDialog = dynamic(() => import('./upload-dialog.tsx').then((module) => module.UploadDialog), {
   ssr: false,
@@ -37,7 +39,7 @@ export interface AppFrameProps {
 /** Messages for secrets that cannot be delivered; running instances keep the values they have. */
 const SECRETS_PROBLEM = {
   undecryptable:
-    "A secret of this app can't be decrypted. Running instances continue, but no new ones start. Restore the master key from its backup, or set the values again on the Secrets page, then deploy.",
+    "A secret of this app can't be decrypted. Running instances continue, but no new ones start. Restore the master key from its backup, or set the values again under Environment variables, then deploy.",
   no_room:
     'The secrets of all apps on its server are too large in total, so this app was left out. Running instances continue, but no new ones start. Make some secrets smaller, then deploy.',
 } as const;
@@ -61,7 +63,7 @@ export function AppFrame({ slug, initial, children }: AppFrameProps) {
                 <EnvironmentMenu app={app} />
               </>
             }
-            detail={app.url === null ? null : <AppLink url={app.url} />}
+            detail={<AppFacts app={app} />}
             actions={
               <MeScope scope={app} isProtected={isProtected}>
                 <AppActions app={app} />
@@ -90,18 +92,23 @@ export function AppFrame({ slug, initial, children }: AppFrameProps) {
   );
 }
 
-function AppLink({ url }: { readonly url: string }) {
+function AppFacts({ app }: { readonly app: AppDetail }) {
+  const { url } = app;
   return (
-    <a
-      href={url}
-      target="_blank"
-      rel="noreferrer"
-      className="inline-flex max-w-full items-center gap-1.5 rounded-mark font-mono text-sm text-ink-soft hover:text-ink"
-    >
-      <span className="truncate">{url.replace(/^https?:\/\//, '')}</span>
-      <ExternalLink size={13} aria-hidden="true" className="shrink-0" />
-      <span className="sr-only">(opens in a new tab)</span>
-    </a>
+    <div className="flex min-h-5 min-w-0 flex-wrap items-center gap-x-4 gap-y-1">
+      {url === null ? null : (
+        <a
+          href={url}
+          target="_blank"
+          rel="noreferrer"
+          className="inline-flex min-w-0 max-w-full rounded-mark font-mono text-ink-soft text-sm hover:text-ink hover:underline"
+        >
+          <span className="truncate">{url.replace(/^https?:\/\//, '')}</span>
+          <span className="sr-only"> (opens in a new tab)</span>
+        </a>
+      )}
+      <LiveCommit app={app} />
+    </div>
   );
 }
 
@@ -114,51 +121,70 @@ function AppTabs({ app, linkEnvironmentId }: AppTabsProps) {
   const { paths, can } = useMe();
   const { slug } = app;
   const pathname = usePathname();
-  const tabs = [
-    { title: 'Live', href: paths.app(slug, linkEnvironmentId), page: paths.app(slug) },
-    { title: 'Deployments', href: paths.appDeployments(slug, linkEnvironmentId), page: paths.appDeployments(slug) },
-    { title: 'Releases', href: paths.appReleases(slug, linkEnvironmentId), page: paths.appReleases(slug) },
-    ...(can('log.read', app)
-      ? [{ title: 'Logs', href: paths.appLogs(slug, linkEnvironmentId), page: paths.appLogs(slug) }]
-      : []),
-    { title: 'Domains', href: paths.appDomains(slug, linkEnvironmentId), page: paths.appDomains(slug) },
-    ...(can('secret.read')
-      ? [{ title: 'Secrets', href: paths.appSecrets(slug, linkEnvironmentId), page: paths.appSecrets(slug) }]
-      : []),
-    { title: 'Configuration', href: paths.appConfig(slug, linkEnvironmentId), page: paths.appConfig(slug) },
-    { title: 'Settings', href: paths.appSettings(slug, linkEnvironmentId), page: paths.appSettings(slug) },
+  const current = useRef<HTMLAnchorElement>(null);
+  useEffect(() => {
+    // A phone shows a part of the tabs: the current one must be in it.
+    if (pathname !== '') current.current?.scrollIntoView({ block: 'nearest', inline: 'center' });
+  }, [pathname]);
+  const tabs: readonly Tab[] = [
+    { title: 'Overview', to: paths.app },
+    { title: 'Deployments', to: paths.appDeployments },
+    ...(can('log.read', app) ? [{ title: 'Logs', to: paths.appLogs }] : []),
+    { title: 'Environment variables', to: paths.appVariables },
+    { title: 'Domains', to: paths.appDomains },
+    ...(app.repositoryUrl === '' ? [] : [{ title: 'Previews', to: paths.appPreviews }]),
+    { title: 'Storage', to: paths.appStorage },
+    { title: 'Settings', to: paths.appSettings, root: `${paths.app(slug)}/settings/` },
   ];
   return (
     <TabBar label="App">
-      {tabs.map((tab) => (
-        <HoverLink
-          key={tab.page}
-          href={tab.href}
-          aria-current={pathname === tab.page ? 'page' : undefined}
-          className={tabClass(pathname === tab.page)}
-        >
-          {tab.title}
-        </HoverLink>
-      ))}
+      {tabs.map(({ title, to, root }) => {
+        const isCurrent = root === undefined ? pathname === to(slug) : pathname.startsWith(root);
+        return (
+          <HoverLink
+            key={title}
+            ref={isCurrent ? current : undefined}
+            href={to(slug, linkEnvironmentId)}
+            aria-current={isCurrent ? 'page' : undefined}
+            className={tabClass(isCurrent)}
+          >
+            <TabLabel>{title}</TabLabel>
+          </HoverLink>
+        );
+      })}
     </TabBar>
   );
+}
+
+interface Tab {
+  readonly title: string;
+  readonly to: (slug: string, environmentId?: string) => string;
+  /** Start of the paths of all its pages; default: the one page that it opens. */
+  readonly root?: string;
 }
 
 function AppActions({ app }: { readonly app: AppDetail }) {
   const { paths, can } = useMe();
   const trpc = useTRPC();
-  const router = useRouter();
+  const push = useGuardedPush();
   const [uploading, setUploading] = useState(false);
   const deploy = useAction(
     useMutation(trpc.deployment.create.mutationOptions()),
     "The app wasn't deployed",
-    ({ deploymentId }) => router.push(paths.deployment(deploymentId)),
+    ({ deploymentId }) => push(paths.deployment(deploymentId)),
   );
   const { url, lastDeployment } = app;
   const isUploaded = app.repositoryUrl === '' && app.image === null;
   return (
     <>
       {uploading ? <UploadDialog app={app} onClose={() => setUploading(false)} /> : null}
+      {url === null ? null : (
+        <a href={url} target="_blank" rel="noreferrer" className={buttonClass('plain')}>
+          <ExternalLink size={15} aria-hidden="true" />
+          Visit
+          <span className="sr-only"> {app.name} (opens in a new tab)</span>
+        </a>
+      )}
       {can('deployment.write', app) ? (
         <Button
           variant="accent"
@@ -170,11 +196,7 @@ function AppActions({ app }: { readonly app: AppDetail }) {
         >
           {isUploaded ? 'Upload' : 'Deploy'}
         </Button>
-      ) : url === null ? null : (
-        <a href={url} className={buttonClass('plain')}>
-          Open
-        </a>
-      )}
+      ) : null}
       <Menu
         label="More actions"
         trigger={(trigger) => (
@@ -183,23 +205,21 @@ function AppActions({ app }: { readonly app: AppDetail }) {
           </IconButton>
         )}
       >
-        {url === null ? null : (
-          <MenuItem icon={<ExternalLink size={15} />} onSelect={() => window.open(url, '_blank', 'noreferrer')}>
-            Open app
-          </MenuItem>
-        )}
         {lastDeployment === null ? null : (
-          <MenuItem icon={<History size={15} />} onSelect={() => router.push(paths.deployment(lastDeployment.id))}>
+          <MenuItem icon={<History size={15} />} onSelect={() => push(paths.deployment(lastDeployment.id))}>
             Last deployment
           </MenuItem>
         )}
         {can('benchmark.write', app) ? (
-          <MenuItem icon={<ChartSpline size={15} />} onSelect={() => router.push(paths.startBenchmark(app.slug))}>
+          <MenuItem icon={<ChartSpline size={15} />} onSelect={() => push(paths.startBenchmark(app.slug))}>
             Run benchmark
           </MenuItem>
         ) : null}
         <MenuSeparator />
-        <MenuItem icon={<Settings size={15} />} onSelect={() => router.push(paths.appSettings(app.slug))}>
+        <MenuItem
+          icon={<Settings size={15} />}
+          onSelect={() => push(paths.appSettings(app.slug, app.isPrimary ? undefined : app.environmentId))}
+        >
           Settings
         </MenuItem>
       </Menu>

@@ -2,67 +2,55 @@
 // Overview of an app: current figures, then charts with a shared time axis, a cursor and deployment markers.
 import { Card, CardHeader } from '@fairlead/ui/card';
 import { EmptyState } from '@fairlead/ui/empty-state';
-import { formatMs, plural, repositoryName, shortHash } from '@fairlead/ui/lib/format';
-import { Skeleton, SkeletonRows } from '@fairlead/ui/skeleton';
-import { Segmented } from '@fairlead/ui/tabs';
-import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import dynamic from 'next/dynamic';
+import { repositoryName, shortHash } from '@fairlead/ui/lib/format';
+import { SkeletonRows } from '@fairlead/ui/skeleton';
+import { useQuery } from '@tanstack/react-query';
 import { useTRPC } from '../../api/trpc.tsx';
-import type { AppDetail, AppMetric } from '../../api/types.ts';
+import type { AppDetail, Range } from '../../api/types.ts';
 import { firstDeployHint, placementOf, useAppInEnvironment } from '../../common/app/app-placement.ts';
-import { isRange, ranges, refetchIntervalMs } from '../../common/chart/ranges.ts';
+import { usePeriod } from '../../common/chart/use-period.ts';
 import { DeploymentRows } from '../../common/deployment/deployment-rows.tsx';
+import { LastFailure } from '../../common/deployment/last-failure.tsx';
 import { useMe } from '../../common/organization/me.tsx';
 import { HoverLink } from '../../common/page/hover-link.tsx';
 import { QueryView } from '../../common/page/query-view.tsx';
-import { useUrlFilter } from '../../common/page/use-url-state.ts';
 import { Figures } from './figures.tsx';
 import { Instances } from './instances.tsx';
+import { RepositoryNotice } from './repository-notice.tsx';
 import { Routes } from './routes.tsx';
+import { TrafficCard } from './traffic-card.tsx';
 
-const AppCharts = dynamic(() => import('./app-charts.tsx').then((module) => module.AppCharts), {
-  ssr: false,
-  loading: () => <ChartsSkeleton />,
-});
+export interface AppLivePageProps {
+  readonly slug: string;
+  readonly initial: AppDetail;
+  /** Range of the charts when the URL names none. */
+  readonly initialRange: Range;
+}
 
-export function AppLivePage({ slug, initial }: { readonly slug: string; readonly initial: AppDetail }) {
+export function AppLivePage({ slug, initial, initialRange }: AppLivePageProps) {
   const { paths } = useMe();
   const trpc = useTRPC();
-  const filter = useUrlFilter('range');
-  const range = isRange(filter.value) ? filter.value : '15m';
+  const state = usePeriod(initialRange);
   const { app, linkEnvironmentId } = useAppInEnvironment(slug, initial);
   const placement = { appId: app.id, environmentId: app.environmentId };
-  const servers = app.serverCount;
-  const metric = useQuery({
-    ...trpc.metric.app.queryOptions({ ...placement, range }),
-    // With several servers each refetch merges the figures; with one server they are streamed.
-    refetchInterval: servers > 1 ? Math.min(refetchIntervalMs(range), 10_000) : refetchIntervalMs(range),
-    placeholderData: keepPreviousData,
-  });
+  // Current figures have short steps, whatever the charts show.
+  const newest = useQuery(trpc.metric.app.queryOptions({ ...placement, range: '15m' }));
   const deployments = useQuery(trpc.deployment.list.queryOptions({ ...placement, limit: 5 }));
 
   return (
     <div className="flex flex-col gap-6">
-      <Figures app={app} points={metric.data?.points ?? []} />
-      <Card>
-        <CardHeader
-          title={servers > 1 ? `Traffic and resources of ${servers} servers` : 'Traffic and resources'}
-          detail={metric.data === undefined ? null : totalsText(metric.data.totals)}
-          action={
-            <Segmented
-              label="Period"
-              value={range}
-              options={ranges}
-              onValueChange={(value) => filter.set(value === '15m' ? '' : value)}
-            />
-          }
-        />
-        <QueryView query={metric} skeleton={<ChartsSkeleton />}>
-          {(data) => <AppCharts key={app.environmentId} app={app} range={range} metric={data} />}
-        </QueryView>
-      </Card>
+      <LastFailure deployment={deployments.data?.items[0]} />
+      <RepositoryNotice appId={app.id} />
+      <Figures
+        key={app.environmentId}
+        app={app}
+        points={newest.data?.points ?? []}
+        stepMs={newest.data?.stepMs ?? 0}
+        loadedAt={newest.dataUpdatedAt}
+      />
+      <TrafficCard key={`traffic ${app.environmentId}`} app={app} state={state} />
       <Instances app={app} />
-      <Routes app={app} range={range} />
+      <Routes app={app} period={state.period} />
       <div className="grid items-start gap-6 lg:grid-cols-[minmax(0,1fr)_20rem]">
         <Card>
           <CardHeader
@@ -92,10 +80,6 @@ export function AppLivePage({ slug, initial }: { readonly slug: string; readonly
   );
 }
 
-function totalsText({ requests, errors, p99Ms }: AppMetric['totals']): string {
-  return `${plural(requests, 'request')}, ${plural(errors, 'error')}, p99 ${formatMs(p99Ms)}`;
-}
-
 function Source({ app }: { readonly app: AppDetail }) {
   const { paths } = useMe();
   const servers = placementOf(app)?.servers ?? [app];
@@ -109,9 +93,7 @@ function Source({ app }: { readonly app: AppDetail }) {
             { term: 'Branch', value: app.branch || 'default' },
           ]),
     ...(app.rootFolder === '' ? [] : [{ term: 'Root folder', value: app.rootFolder }]),
-    ...(app.liveRelease === null
-      ? []
-      : [{ term: 'Release', value: `${app.liveRelease.number} · ${shortHash(app.liveRelease.commitHash)}` }]),
+    ...(app.liveRelease === null ? [] : [{ term: 'Live commit', value: shortHash(app.liveRelease.commitHash) }]),
   ];
   return (
     <Card>
@@ -141,17 +123,5 @@ function Source({ app }: { readonly app: AppDetail }) {
         </div>
       </dl>
     </Card>
-  );
-}
-
-function ChartsSkeleton() {
-  return (
-    <div className="grid grid-cols-1 gap-x-8 gap-y-6 px-4 pt-2 pb-4 lg:grid-cols-2">
-      <Skeleton className="h-[232px] lg:col-span-2" />
-      <Skeleton className="h-[192px]" />
-      <Skeleton className="h-[192px]" />
-      <Skeleton className="h-[192px]" />
-      <Skeleton className="h-[192px]" />
-    </div>
   );
 }

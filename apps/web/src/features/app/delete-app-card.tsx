@@ -53,7 +53,7 @@ function Consequences() {
   return (
     <ul className="list-disc space-y-1 pl-5">
       <li>The app stops immediately in all of its environments, and visitors get an error.</li>
-      <li>Deployments that are under way are cancelled.</li>
+      <li>Running deployments are cancelled.</li>
       <li>
         For seven days you can restore it with its settings, secrets, domains, deployments and volumes. Its name and its
         host names stay reserved until then.

@@ -61,7 +61,7 @@ export function DeployKeyStep({ appId, slug, repositoryUrl, publicKey }: DeployK
         <li>Deploy.</li>
       </ol>
       <footer className="mt-5 flex flex-wrap items-center justify-end gap-2">
-        <HoverLink href={paths.appSettings(slug)} className={buttonClass('ghost')}>
+        <HoverLink href={paths.appSettingsIn('source')(slug)} className={buttonClass('ghost')}>
           Deploy later
         </HoverLink>
         <Button variant="accent" pending={deploy.pending} onClick={() => deploy.run({ appId })}>

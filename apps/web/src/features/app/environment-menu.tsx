@@ -3,9 +3,10 @@
 import { Menu, MenuItem, MenuLabel, MenuSeparator } from '@fairlead/ui/menu';
 import { ChevronsUpDown, Plus } from 'lucide-react';
 import dynamic from 'next/dynamic';
-import { usePathname, useRouter } from 'next/navigation';
+import { usePathname } from 'next/navigation';
 import { useState } from 'react';
 import type { AppDetail } from '../../api/types.ts';
+import { useGuardedPush } from '../../common/form/unsaved-changes.tsx';
 import { useMe } from '../../common/organization/me.tsx';
 
 const AddEnvironmentDialog = dynamic(
@@ -17,12 +18,12 @@ const AddEnvironmentDialog = dynamic(
 
 export function EnvironmentMenu({ app }: { readonly app: AppDetail }) {
   const { can } = useMe();
-  const router = useRouter();
+  const push = useGuardedPush();
   const pathname = usePathname();
   const [adding, setAdding] = useState(false);
   const [first] = app.placements;
   const go = (environmentId: string) =>
-    router.push(environmentId === first?.environmentId ? pathname : `${pathname}?environment=${environmentId}`);
+    push(environmentId === first?.environmentId ? pathname : `${pathname}?environment=${environmentId}`);
   // A grant in one environment of the project is enough to add the app there.
   const mayAdd = can('app.write', { projectId: app.projectId });
   if (app.placements.length < 2 && !mayAdd) {

@@ -1,43 +1,86 @@
 'use client';
-// Current figures of the app. Digits roll to their new values without moving the layout.
+// Current figures of the app. A stale one is grey and shows its age.
 import { cn } from '@fairlead/ui/lib/class-names';
-import { formatBytes, formatCount, formatCpu, formatMs } from '@fairlead/ui/lib/format';
-import { RollingNumber } from '@fairlead/ui/rolling-number';
+import { useNow } from '@fairlead/ui/lib/clock';
+import { formatAgo, formatBytes, formatCount, formatCpu, formatMs, plural } from '@fairlead/ui/lib/format';
+import { LiveFigure } from '@fairlead/ui/live-figure';
+import { useState, useSyncExternalStore } from 'react';
+import { liveHealth } from '../../api/live-health.ts';
 import type { AppDetail, AppMetric } from '../../api/types.ts';
+import { placementOf } from '../../common/app/app-placement.ts';
 import { placementKey, useLiveAppFigures } from '../../common/app/use-live-figures.ts';
+import { type CurrentFigures, coresOf, currentFigures, type Figure } from '../../common/figure/figures.ts';
 
 export interface FiguresProps {
   readonly app: AppDetail;
   /** Measurements before the first live sample. */
   readonly points: AppMetric['points'];
+  readonly stepMs: number;
+  /** Time when they were loaded. The server's first render and the browser's show the ages of that moment. */
+  readonly loadedAt: number;
 }
 
-export function Figures({ app, points }: FiguresProps) {
+export function Figures({ app, points, stepMs, loadedAt }: FiguresProps) {
   const live = useLiveAppFigures().get(placementKey(app.id, app.environmentId));
-  const measured = points.findLast((point) => point.memoryBytes !== null);
-  const sample = live ?? measured;
-  // Quantiles of several servers cannot be combined in the browser: wait for the next refetch.
-  const latency = app.serverCount === 1 && live?.latency ? live.latency : measured;
-  const errors = sample?.errorsPerSecond ?? app.errorsPerSecond;
-  const figures = [
-    { label: 'Requests/s', text: formatCount(sample?.requestsPerSecond ?? app.requestsPerSecond) },
-    { label: 'p50', text: formatMs(latency?.p50Ms) },
-    { label: 'p95', text: formatMs(latency?.p95Ms) },
-    { label: 'p99', text: formatMs(latency?.p99Ms ?? app.p99Ms) },
-    { label: 'Errors/s', text: formatCount(errors), bad: errors > 0 },
-    { label: 'CPU', text: formatCpu(sample?.cpuMillis) },
-    { label: 'Memory', text: formatBytes(sample?.memoryBytes) },
+  const status = useSyncExternalStore(liveHealth.subscribe, liveHealth.read, () => 'idle');
+  const clock = useNow();
+  const now = status === 'idle' ? loadedAt : clock;
+  const [openedAt] = useState(loadedAt);
+  const isStreaming = status === 'live';
+  return (
+    <FigureList
+      figures={currentFigures({ app, live, points, stepMs, isStreaming, openedAt, now })}
+      cores={coresOf(placementOf(app)?.servers ?? [])}
+      now={now}
+    />
+  );
+}
+
+export interface FigureListProps {
+  readonly figures: CurrentFigures;
+  /** Cores of the app's servers; 0: unknown. */
+  readonly cores: number;
+  readonly now: number;
+}
+
+export function FigureList({ figures, cores, now }: FigureListProps) {
+  const items: { label: string; figure: Figure; format: (value: number) => string; isBad?: boolean }[] = [
+    { label: 'Requests/s', figure: figures.requestsPerSecond, format: formatCount },
+    { label: 'p50', figure: figures.p50Ms, format: formatMs },
+    { label: 'p95', figure: figures.p95Ms, format: formatMs },
+    { label: 'p99', figure: figures.p99Ms, format: formatMs },
+    {
+      label: 'Errors/s',
+      figure: figures.errorsPerSecond,
+      format: formatCount,
+      isBad: (figures.errorsPerSecond.value ?? 0) > 0,
+    },
+    {
+      label: cores > 0 ? `CPU of ${plural(cores, 'core')}` : 'CPU',
+      figure: figures.cpuMillis,
+      format: (millis) => formatCpu(millis, cores),
+    },
+    { label: 'Memory', figure: figures.memoryBytes, format: formatBytes },
   ];
   return (
     <dl
       aria-label="Now"
       className="grid grid-cols-2 gap-px overflow-hidden rounded-card border border-line bg-line sm:grid-cols-4 xl:grid-cols-7"
     >
-      {figures.map((figure) => (
-        <div key={figure.label} className="bg-surface px-4 py-3 last:max-xl:col-span-2">
-          <dt className="text-sm text-ink-faint">{figure.label}</dt>
-          <dd className={cn('mt-0.5 text-xl font-semibold tracking-[-0.01em]', figure.bad === true && 'text-bad-text')}>
-            <RollingNumber text={figure.text} />
+      {items.map(({ label, figure: { value, staleSince }, format, isBad = false }) => (
+        <div key={label} className="min-w-0 bg-surface px-4 py-3 last:max-xl:col-span-2">
+          <dt className="truncate text-ink-faint text-sm">{label}</dt>
+          <dd
+            className={cn(
+              'mt-0.5 flex items-baseline gap-x-1.5 whitespace-nowrap font-semibold text-xl tracking-[-0.01em]',
+              isBad && 'text-bad-text',
+              staleSince !== null && 'text-ink-faint',
+            )}
+          >
+            <LiveFigure text={value === null ? '–' : format(value)} />
+            {staleSince === null ? null : (
+              <span className="truncate font-normal text-xs tracking-normal">{formatAgo(staleSince, now)}</span>
+            )}
           </dd>
         </div>
       ))}

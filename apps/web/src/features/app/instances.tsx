@@ -5,8 +5,10 @@ import { formatBytes, formatCpu, plural } from '@fairlead/ui/lib/format';
 import { RelativeTime } from '@fairlead/ui/relative-time';
 import { Cell, HeadCell, Row, Table, TableHead } from '@fairlead/ui/table';
 import type { AppDetail } from '../../api/types.ts';
+import { placementOf } from '../../common/app/app-placement.ts';
 import { LookText } from '../../common/deployment/state-view.tsx';
 import type { StateLook } from '../../common/deployment/states.ts';
+import { RUNNING } from '../../common/figure/figures.ts';
 import { InstanceActions } from './instance-actions.tsx';
 
 type Instance = AppDetail['instances'][number];
@@ -30,6 +32,7 @@ const MEANS: Partial<Record<Instance['state'], string>> = {
 
 export function Instances({ app }: { readonly app: AppDetail }) {
   const { instances } = app;
+  const servers = placementOf(app)?.servers ?? [];
   return (
     <Card>
       <CardHeader
@@ -45,9 +48,7 @@ export function Instances({ app }: { readonly app: AppDetail }) {
             <HeadCell>State</HeadCell>
             <HeadCell className="max-sm:hidden">Process</HeadCell>
             <HeadCell className="max-md:hidden">Server</HeadCell>
-            <HeadCell numeric className="max-sm:hidden">
-              Release
-            </HeadCell>
+            <HeadCell className="max-sm:hidden">Release</HeadCell>
             <HeadCell numeric>CPU</HeadCell>
             <HeadCell numeric>Memory</HeadCell>
             <HeadCell numeric>Restarts</HeadCell>
@@ -57,7 +58,12 @@ export function Instances({ app }: { readonly app: AppDetail }) {
           </TableHead>
           <tbody>
             {instances.map((instance) => (
-              <InstanceRow key={instance.id} instance={instance} />
+              <InstanceRow
+                key={instance.id}
+                instance={instance}
+                release={releaseOf(instance, app)}
+                cores={servers.find(({ serverId }) => serverId === instance.serverId)?.cpuCount ?? 0}
+              />
             ))}
           </tbody>
         </Table>
@@ -66,16 +72,28 @@ export function Instances({ app }: { readonly app: AppDetail }) {
   );
 }
 
-function InstanceRow({ instance }: { readonly instance: Instance }) {
+/** During a rollout, instances of two releases run. */
+function releaseOf({ releaseId }: Instance, { liveRelease }: AppDetail): string {
+  return releaseId === liveRelease?.id ? 'Live' : 'Other';
+}
+
+interface InstanceRowProps {
+  readonly instance: Instance;
+  readonly release: string;
+  /** Cores of its server. */
+  readonly cores: number;
+}
+
+function InstanceRow({ instance, release, cores }: InstanceRowProps) {
   const said = instance.detail === '' ? (MEANS[instance.state] ?? '') : instance.detail;
-  // A running process uses some memory: zero means that it was not measured.
-  const measured = instance.memoryBytes > 0;
+  // A stopped instance uses nothing. A running process uses some memory: zero means that it was not measured.
+  const measured = RUNNING.has(instance.state) && instance.memoryBytes > 0;
   return (
     <Row>
       <Cell className="w-full max-w-0">
         <LookText look={LOOK[instance.state]} />
         <span className="block text-pretty text-ink-faint text-sm sm:hidden">
-          {instance.process} on {instance.serverName}, release {instance.releaseNumber}
+          {instance.process} on {instance.serverName}, {release.toLowerCase()} release
         </span>
         {said === '' ? null : (
           <span className="block text-pretty text-ink-soft text-sm max-sm:truncate" title={said}>
@@ -85,10 +103,8 @@ function InstanceRow({ instance }: { readonly instance: Instance }) {
       </Cell>
       <Cell className="whitespace-nowrap font-mono text-sm max-sm:hidden">{instance.process}</Cell>
       <Cell className="whitespace-nowrap text-sm max-md:hidden">{instance.serverName}</Cell>
-      <Cell numeric className="max-sm:hidden">
-        {instance.releaseNumber}
-      </Cell>
-      <Cell numeric>{measured ? formatCpu(instance.cpuMillis) : '–'}</Cell>
+      <Cell className="text-sm max-sm:hidden">{release}</Cell>
+      <Cell numeric>{measured ? formatCpu(instance.cpuMillis, cores) : '–'}</Cell>
       <Cell numeric>{measured ? formatBytes(instance.memoryBytes) : '–'}</Cell>
       <Cell numeric className={instance.restarts > 0 ? 'text-warn-text' : ''}>
         {instance.restarts}

@@ -47,15 +47,18 @@ export function ServerField({ servers, value, needsContainers, error, onValue }:
 export interface BranchFieldProps extends FieldProps {
   /** Repository whose branches are suggested; null if they cannot be listed. */
   readonly repositoryUrl: string | null;
+  /** Branches that were listed otherwise. */
+  readonly known?: SourceBranches | undefined;
   readonly onLeave: (branch: string) => void;
 }
 
-export function BranchField({ repositoryUrl, error, onLeave }: BranchFieldProps) {
-  const branches = useQuery({
+export function BranchField({ repositoryUrl, known, error, onLeave }: BranchFieldProps) {
+  const listed = useQuery({
     ...useTRPC().source.branches.queryOptions({ repositoryUrl: repositoryUrl ?? '' }),
     enabled: repositoryUrl !== null,
     retry: false,
   });
+  const branches = known === undefined ? listed : { data: known, error: null, isFetching: false };
   return (
     <Field label="Branch" hint={branchHint(branches)} error={error}>
       {(control) => (

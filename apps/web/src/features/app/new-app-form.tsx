@@ -6,10 +6,10 @@ import { Card } from '@fairlead/ui/card';
 import { ErrorNote } from '@fairlead/ui/error-state';
 import { Field, Input } from '@fairlead/ui/input';
 import { SubmitButton } from '@fairlead/ui/submit-button';
-import { useQuery } from '@tanstack/react-query';
+import { skipToken, useQuery } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { useTRPC } from '../../api/trpc.tsx';
-import type { ServerSummary } from '../../api/types.ts';
+import type { Repository, ServerSummary } from '../../api/types.ts';
 import { sourceHost } from '../../common/app/source-host.ts';
 import { useMe } from '../../common/organization/me.tsx';
 import { HoverLink } from '../../common/page/hover-link.tsx';
@@ -27,6 +27,7 @@ import {
 } from './new-app-fields.tsx';
 import { PlanCard } from './plan-card.tsx';
 import { overridesOf, secretsOf } from './plan-draft.ts';
+import { AppFolders } from './repository-picker.tsx';
 import { SourceChoice, type SourceKind } from './source-choice.tsx';
 import { SourceFields } from './source-fields.tsx';
 import type { PickedSource } from './upload-folder.ts';
@@ -53,24 +54,42 @@ export function NewAppForm({ servers, onKey }: NewAppFormProps) {
   const [checkedAddress, setCheckedAddress] = useState<string | null>(null);
   const [picked, setPicked] = useState<PickedSource | null>(null);
   const [lacksFolder, setLacksFolder] = useState(false);
+  const [repository, setRepository] = useState<Repository | null>(null);
+  const [lacksRepository, setLacksRepository] = useState(false);
   const [name, setName] = useState<string | null>(null);
   const [host, setHost] = useState<string | null>(null);
   const [rootFolder, setRootFolder] = useState('');
   const [builder, setBuilder] = useState<Builder>('auto');
   /** Field values that the plan is fetched for; they update when a field loses focus. */
   const [planned, setPlanned] = useState({ branch: '', rootFolder: '' });
-  const repositoryUrl = kind === 'https' ? checkedAddress : null;
+  const isGithub = kind === 'github';
+  const wanted = isGithub ? repository : null;
+  const content = useQuery({
+    ...trpc.github.inspectRepository.queryOptions(
+      wanted === null
+        ? skipToken
+        : { installationId: wanted.installationId, repositoryId: wanted.repositoryId, branch: planned.branch },
+    ),
+    retry: false,
+  });
+  // A server reads a private repository for the first time in its first build.
+  const publicUrl = repository?.isPrivate === false ? repository.url : null;
+  const repositoryUrl = kind === 'https' ? checkedAddress : isGithub ? publicUrl : null;
   const plan = usePlan({ repositoryUrl, serverId, builder, ...planned });
   const detected = plan.inspection?.kind === 'plan' ? plan.inspection.plan : null;
   const server = servers.find(({ id }) => id === serverId);
   const suggested =
-    kind === 'folder' ? (picked?.name ?? '') : kind === 'image' ? suggestImageName(address) : suggestName(address);
+    kind === 'folder'
+      ? (picked?.name ?? '')
+      : kind === 'image'
+        ? suggestImageName(address)
+        : suggestName(isGithub ? (repository?.url ?? '') : address);
   const shownName = name ?? suggested;
   // A host under .localhost resolves to this machine only.
   const shownHost = host ?? (server?.isLocal === true ? suggestHost(shownName) : '');
-  const isGit = kind === 'https' || kind === 'ssh';
+  const isGit = kind === 'https' || kind === 'ssh' || isGithub;
   const isImage = kind === 'image';
-  const isPlanned = kind === 'https' && plan.isAsked;
+  const isPlanned = (kind === 'https' || isGithub) && plan.isAsked;
   const hasContainers = servers.some(canContain);
 
   const switchKind = (next: SourceKind) => {
@@ -79,6 +98,7 @@ export function NewAppForm({ servers, onKey }: NewAppFormProps) {
     setAddress('');
     setCheckedAddress(null);
     setLacksFolder(false);
+    setLacksRepository(false);
     // Switch to a server that can run containers when the selected one can't.
     if (next === 'image' && server !== undefined && !canContain(server)) setServerId(servers.find(canContain)?.id);
   };
@@ -86,17 +106,18 @@ export function NewAppForm({ servers, onKey }: NewAppFormProps) {
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     setLacksFolder(kind === 'folder' && (picked === null || (picked.kind === 'folder' && picked.files.length === 0)));
-    if (serverId === undefined || (kind === 'folder' && picked === null)) return;
+    setLacksRepository(isGithub && repository === null);
+    if (serverId === undefined || (kind === 'folder' && picked === null) || (isGithub && repository === null)) return;
     const form = new FormData(event.currentTarget);
     const text = (field: string) => String(form.get(field) ?? '').trim();
     const [branch, username, password] = [text('branch'), text('username'), String(form.get('password') ?? '')];
     const environment = environments.find(({ id }) => id === text('environmentId'));
-    const hasCredential = kind !== 'ssh' && (username !== '' || password !== '');
+    const hasCredential = kind !== 'ssh' && !isGithub && (username !== '' || password !== '');
     const secrets = isPlanned ? secretsOf(plan.draft, detected) : [];
     create.run(
       {
         name: shownName,
-        source: sourceOf(kind, { address: address.trim(), branch, rootFolder }),
+        source: sourceOf(kind, { address: address.trim(), repository, branch, rootFolder }),
         ...(kind === 'ssh' ? { credential: { kind } } : {}),
         ...(hasCredential ? { credential: { ...credentialTarget(kind, address.trim()), username, password } } : {}),
         ...(environment === undefined ? {} : { environmentId: environment.id }),
@@ -133,6 +154,13 @@ export function NewAppForm({ servers, onKey }: NewAppFormProps) {
           picked={picked}
           pickError={lacksFolder ? 'Choose the folder of the app, or a .tar.gz of it.' : undefined}
           onPick={setPicked}
+          repository={repository}
+          repositoryError={lacksRepository ? 'Choose a repository.' : errors.address}
+          onRepository={(next) => {
+            setRepository(next);
+            setRootFolder('');
+            setPlanned({ branch: '', rootFolder: '' });
+          }}
         />
         <div className="grid grid-cols-1 gap-5 sm:grid-cols-2">
           <Field label="Name" error={errors.name}>
@@ -149,7 +177,12 @@ export function NewAppForm({ servers, onKey }: NewAppFormProps) {
           />
           {isGit ? (
             <BranchField
-              repositoryUrl={repositoryUrl}
+              repositoryUrl={isGithub ? null : repositoryUrl}
+              known={
+                isGithub && content.data !== undefined
+                  ? { branches: content.data.branches, defaultBranch: repository?.defaultBranch ?? null }
+                  : undefined
+              }
               error={errors.branch}
               onLeave={(branch) => setPlanned({ ...planned, branch })}
             />
@@ -174,7 +207,7 @@ export function NewAppForm({ servers, onKey }: NewAppFormProps) {
           )}
           <Field
             label="Domain"
-            hint="Only names that end in .localhost have a certificate yet."
+            hint="A public name needs DNS records, which its page lists."
             error={errors.host}
             className={isGit ? 'sm:col-span-2' : ''}
           >
@@ -191,6 +224,16 @@ export function NewAppForm({ servers, onKey }: NewAppFormProps) {
           {environments.length > 1 ? <EnvironmentField environments={environments} /> : null}
           {isImage ? null : <BuilderField value={builder} hasContainers={hasContainers} onValue={setBuilder} />}
         </div>
+        {isGithub ? (
+          <AppFolders
+            folders={content.data?.folders ?? []}
+            value={rootFolder}
+            onValue={(folder) => {
+              setRootFolder(folder);
+              setPlanned({ ...planned, rootFolder: folder });
+            }}
+          />
+        ) : null}
         {isPlanned ? (
           <PlanCard
             serverName={server?.name ?? 'The server'}
@@ -224,13 +267,19 @@ export function NewAppForm({ servers, onKey }: NewAppFormProps) {
   );
 }
 
-function sourceOf(
-  kind: SourceKind,
-  { address, branch, rootFolder }: { readonly address: string; readonly branch: string; readonly rootFolder: string },
-): NewApp['source'] {
+interface SourceInput {
+  readonly address: string;
+  readonly repository: Repository | null;
+  readonly branch: string;
+  readonly rootFolder: string;
+}
+
+function sourceOf(kind: SourceKind, { address, repository, branch, rootFolder }: SourceInput): NewApp['source'] {
   if (kind === 'image') return { kind, image: address };
   if (kind === 'folder') return { kind: 'upload', rootFolder };
-  return { kind: 'git', repositoryUrl: address, branch, rootFolder };
+  if (kind !== 'github' || repository === null) return { kind: 'git', repositoryUrl: address, branch, rootFolder };
+  const { installationId, repositoryId } = repository;
+  return { kind, installationId, repositoryId, branch, rootFolder };
 }
 
 /** Returns the kind of the source's credentials and the host that was typed. */

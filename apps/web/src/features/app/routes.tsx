@@ -5,30 +5,33 @@ import { formatCount, formatMs } from '@fairlead/ui/lib/format';
 import { Cell, HeadCell, Row, Table, TableHead } from '@fairlead/ui/table';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useTRPC } from '../../api/trpc.tsx';
-import type { AppDetail, Range, RouteMetric } from '../../api/types.ts';
-import { refetchIntervalMs } from '../../common/chart/ranges.ts';
+import type { AppDetail, RouteMetric } from '../../api/types.ts';
+import { type Period, refetchIntervalMs } from '../../common/chart/period.ts';
 
 export interface RoutesProps {
   readonly app: AppDetail;
-  readonly range: Range;
+  readonly period: Period;
 }
 
-export function Routes({ app, range }: RoutesProps) {
+export function Routes({ app, period }: RoutesProps) {
   const trpc = useTRPC();
   const query = useQuery({
-    ...trpc.metric.routes.queryOptions({ appId: app.id, environmentId: app.environmentId, range }),
-    refetchInterval: refetchIntervalMs(range),
+    ...trpc.metric.routes.queryOptions({ appId: app.id, environmentId: app.environmentId, ...period.input }),
+    refetchInterval: refetchIntervalMs(period),
     placeholderData: keepPreviousData,
   });
   const routes = query.data?.routes ?? [];
   if (routes.length === 0) return null;
   return (
     <Card>
-      <CardHeader title="Routes" detail="Busiest first, over the same period" />
+      <CardHeader title="Routes" detail="Busiest first, over the period of the charts" />
       <Table>
         <TableHead>
           <HeadCell>Route</HeadCell>
           <HeadCell numeric>Requests</HeadCell>
+          <HeadCell numeric className="max-sm:hidden">
+            4xx
+          </HeadCell>
           <HeadCell numeric>Errors</HeadCell>
           <HeadCell numeric className="max-sm:hidden">
             p50
@@ -42,6 +45,9 @@ export function Routes({ app, range }: RoutesProps) {
                 {nameOf(route)}
               </Cell>
               <Cell numeric>{formatCount(route.requests)}</Cell>
+              <Cell numeric className="max-sm:hidden">
+                {formatCount(route.clientErrors)}
+              </Cell>
               <Cell numeric className={route.errors > 0 ? 'text-bad-text' : ''}>
                 {formatCount(route.errors)}
               </Cell>

@@ -1,10 +1,10 @@
 'use client';
-// Choice of an app's source as four tiles. A source that no server supports is shown with the reason.
+// Choice of an app's source as tiles. A source that no server supports is shown with the reason.
 import { cn } from '@fairlead/ui/lib/class-names';
-import { Box, FolderUp, GitBranch, KeyRound, type LucideIcon } from 'lucide-react';
+import { Box, FolderUp, GitBranch, GitPullRequest, KeyRound, type LucideIcon } from 'lucide-react';
 import { useId } from 'react';
 
-export type SourceKind = 'https' | 'ssh' | 'image' | 'folder';
+export type SourceKind = 'github' | 'https' | 'ssh' | 'image' | 'folder';
 
 const TILES: readonly {
   readonly kind: SourceKind;
@@ -12,6 +12,7 @@ const TILES: readonly {
   readonly detail: string;
   readonly Icon: LucideIcon;
 }[] = [
+  { kind: 'github', title: 'GitHub', detail: 'A repository from a list, also a private one', Icon: GitPullRequest },
   {
     kind: 'https',
     title: 'Git over HTTPS',
@@ -35,7 +36,7 @@ export function SourceChoice({ value, refused, onValue }: SourceChoiceProps) {
   return (
     <fieldset>
       <legend className="mb-1.5 font-medium">Source</legend>
-      <div className="grid grid-cols-2 gap-2 sm:grid-cols-4">
+      <div className="grid grid-cols-2 gap-2 max-sm:first:*:col-span-2 sm:grid-cols-5">
         {TILES.map(({ kind, title, detail, Icon }) => (
           <Tile
             key={kind}

@@ -2,8 +2,10 @@
 // Fields of each kind of source. Uncontrolled, except where the rest of the form depends on them.
 import { Field, Input } from '@fairlead/ui/input';
 import { type ReactNode, useState } from 'react';
+import type { Repository } from '../../api/types.ts';
 import { FolderField } from './folder-field.tsx';
 import type { NewAppErrors } from './form-errors.ts';
+import { RepositoryPicker } from './repository-picker.tsx';
 import type { SourceKind } from './source-choice.tsx';
 import type { PickedSource } from './upload-folder.ts';
 
@@ -19,12 +21,18 @@ export interface SourceFieldsProps {
   readonly onLeave: (address: string | null) => void;
   readonly picked: PickedSource | null;
   readonly pickError: string | undefined;
+  readonly repository: Repository | null;
+  readonly repositoryError: string | undefined;
+  readonly onRepository: (repository: Repository) => void;
   readonly onPick: (picked: PickedSource) => void;
 }
 
 export function SourceFields({ kind, errors, autoFocus, address, onAddress, onLeave, ...folder }: SourceFieldsProps) {
   if (kind === 'folder') {
     return <FolderField value={folder.picked} error={folder.pickError} onValue={folder.onPick} />;
+  }
+  if (kind === 'github') {
+    return <RepositoryPicker value={folder.repository} error={folder.repositoryError} onValue={folder.onRepository} />;
   }
   if (kind === 'image') {
     return (

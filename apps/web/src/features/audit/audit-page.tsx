@@ -3,39 +3,52 @@
 import { buttonClass } from '@fairlead/ui/button';
 import { Card } from '@fairlead/ui/card';
 import { EmptyState } from '@fairlead/ui/empty-state';
-import { Input, Select } from '@fairlead/ui/input';
 import { PageHeader } from '@fairlead/ui/page-header';
-import { SearchInput } from '@fairlead/ui/search-input';
 import { SkeletonRows } from '@fairlead/ui/skeleton';
-import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
+import { keepPreviousData, useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { Download, ScrollText } from 'lucide-react';
 import { useState } from 'react';
 import { useTRPC } from '../../api/trpc.tsx';
+import { FilterBar } from '../../common/list/filter-bar.tsx';
+import { activeFilters, useDayFilter, useMenuFilter } from '../../common/list/list-filter.ts';
+import { ListFooter } from '../../common/list/list-footer.tsx';
+import { NoMatches } from '../../common/list/no-matches.tsx';
 import { useMe } from '../../common/organization/me.tsx';
-import { LoadMore } from '../../common/page/load-more.tsx';
 import { Crumbs, Page } from '../../common/page/page.tsx';
 import { QueryView } from '../../common/page/query-view.tsx';
-import { useUrlFilter, useUrlSearch } from '../../common/page/use-url-state.ts';
+import { useUrlSearch } from '../../common/page/use-url-state.ts';
 import { AuditRows } from './audit-rows.tsx';
 import { ChainCheck } from './chain-check.tsx';
 import { EventDialog } from './event-dialog.tsx';
-import { exportHref, FEATURES, isFiltered, toInput } from './filter.ts';
+import { exportHref, FEATURES, toInput } from './filter.ts';
 
-const ACTORS = [
-  ['member', 'People'],
-  ['token', 'API tokens'],
-  ['agent', 'Servers'],
-  ['system', 'System'],
+const KINDS = [
+  { value: 'member', label: 'People' },
+  { value: 'token', label: 'API tokens' },
+  { value: 'agent', label: 'Servers' },
+  { value: 'system', label: 'System' },
 ] as const;
 
 export function AuditPage() {
-  const { organization, paths } = useMe();
+  const { organization, paths, can } = useMe();
   const trpc = useTRPC();
-  const search = useUrlSearch();
-  const action = useUrlFilter('action');
-  const actor = useUrlFilter('actor');
-  const from = useUrlFilter('from');
-  const to = useUrlFilter('to');
+  const members = useQuery({ ...trpc.member.list.queryOptions(), enabled: can('member.read') }).data?.items ?? [];
+  const search = { ...useUrlSearch(), label: 'Search by name' };
+  const action = useMenuFilter('action', {
+    label: 'Action',
+    all: 'All actions',
+    options: FEATURES.map(([value, label]) => ({ value, label })),
+  });
+  const actor = useMenuFilter('actor', {
+    label: 'Actor',
+    all: 'All actors',
+    unknown: 'Former member',
+    options: [...KINDS, ...members.map(({ userId, name, email }) => ({ value: userId, label: name, hint: email }))],
+  });
+  const from = useDayFilter('from', 'From');
+  const to = useDayFilter('to', 'To');
+  const filters = [action, actor, from, to];
+  const active = activeFilters(search.value, filters);
   const [openId, setOpenId] = useState<string | null>(null);
   const values = { search: search.value, action: action.value, actor: actor.value, from: from.value, to: to.value };
   const events = useInfiniteQuery({
@@ -56,18 +69,7 @@ export function AuditPage() {
         ))}
       />
       <ChainCheck />
-      <div className="mb-4 grid grid-cols-2 items-center gap-2 sm:flex sm:flex-wrap">
-        <SearchInput
-          label="Search by name"
-          value={search.typed}
-          onValueChange={search.setTyped}
-          className="max-sm:col-span-2 sm:max-w-64"
-        />
-        <FilterSelect label="Action" all="All actions" options={FEATURES} filter={action} />
-        <FilterSelect label="Actor" all="All actors" options={ACTORS} filter={actor} />
-        <DayInput label="From" filter={from} />
-        <DayInput label="To" filter={to} />
-      </div>
+      <FilterBar search={search} filters={filters} />
       <Card>
         <QueryView query={events} skeleton={<SkeletonRows rows={10} />}>
           {(data) => {
@@ -76,12 +78,17 @@ export function AuditPage() {
               return (
                 <>
                   <AuditRows events={items} onOpen={setOpenId} />
-                  <LoadMore query={events} />
+                  <ListFooter
+                    query={events}
+                    shown={items.length}
+                    total={data.pages[0]?.total ?? null}
+                    noun={['event', 'events']}
+                  />
                 </>
               );
             }
-            return isFiltered(values) ? (
-              <EmptyState title="No results">Remove a filter.</EmptyState>
+            return active.length > 0 ? (
+              <NoMatches noun="events" active={active} />
             ) : (
               <EmptyState icon={<ScrollText size={20} />} title="No events yet">
                 Every change is recorded here with its author. Events can't be altered later.
@@ -92,50 +99,5 @@ export function AuditPage() {
       </Card>
       {open === undefined ? null : <EventDialog event={open} onClose={() => setOpenId(null)} />}
     </Page>
-  );
-}
-
-interface Filter {
-  readonly value: string;
-  readonly set: (value: string) => void;
-}
-
-interface FilterSelectProps {
-  readonly label: string;
-  readonly all: string;
-  readonly options: readonly (readonly [value: string, label: string])[];
-  readonly filter: Filter;
-}
-
-function FilterSelect({ label, all, options, filter }: FilterSelectProps) {
-  return (
-    <Select
-      aria-label={label}
-      value={filter.value}
-      onChange={(event) => filter.set(event.target.value)}
-      className="sm:w-auto"
-    >
-      <option value="">{all}</option>
-      {options.map(([value, text]) => (
-        <option key={value} value={value}>
-          {text}
-        </option>
-      ))}
-    </Select>
-  );
-}
-
-function DayInput({ label, filter }: { readonly label: string; readonly filter: Filter }) {
-  return (
-    <span className="inline-flex min-w-0 gap-1.5 text-ink-faint text-sm max-sm:flex-col sm:items-center">
-      <span aria-hidden="true">{label}</span>
-      <Input
-        type="date"
-        aria-label={`${label} (day, UTC)`}
-        value={filter.value}
-        onChange={(event) => filter.set(event.target.value)}
-        className="min-w-0 sm:w-auto"
-      />
-    </span>
   );
 }

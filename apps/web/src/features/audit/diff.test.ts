@@ -10,3 +10,8 @@ test('fields are side by side, changed ones first', () => {
   ]);
   expect(diffOf(null, null)).toEqual([]);
 });
+
+test('an id is shown with its name', () => {
+  const lines = diffOf(null, { serverId: 'srv_1', servers: ['srv_1', 'srv_2'] }, { srv_1: 'frankfurt' });
+  expect(lines.map(({ after }) => after)).toEqual(['frankfurt (srv_1)', 'frankfurt (srv_1) srv_2']);
+});

@@ -5,21 +5,24 @@ import { Facts } from '@fairlead/ui/card';
 import { Dialog } from '@fairlead/ui/dialog';
 import { RelativeTime } from '@fairlead/ui/relative-time';
 import { Cell, HeadCell, Table, TableHead } from '@fairlead/ui/table';
-import { type AuditEvent, actorKind, actorName } from './audit-rows.tsx';
+import { type AuditEvent, actorKind, actorName, EventSentence } from './audit-rows.tsx';
 import { type DiffLine, diffOf } from './diff.ts';
 
 export function EventDialog({ event, onClose }: { readonly event: AuditEvent; readonly onClose: () => void }) {
-  const lines = diffOf(event.before, event.after);
+  const lines = diffOf(event.before, event.after, event.names);
   return (
     <Dialog open onClose={onClose} wide title={`${auditActionLabel(event.action)} · ${event.target.label}`}>
       <div className="flex flex-col gap-5">
+        <p className="text-pretty">
+          <EventSentence event={event} />
+        </p>
         <Facts
           className="sm:grid-cols-2"
           items={[
-            { term: actorKind(event), value: actorName(event) },
+            { term: actorKind(event), value: event.actor.kind === 'system' ? event.actor.id : actorName(event) },
             { term: 'Action', value: <span className="font-mono text-sm break-all">{event.action}</span> },
             { term: 'Time', value: <RelativeTime at={event.at} /> },
-            { term: 'Address', value: <span className="font-mono text-sm">{event.ip ?? 'Unknown'}</span> },
+            { term: 'From', value: <span className="font-mono text-sm">{event.ip ?? 'No address known'}</span> },
             { term: event.target.kind, value: <span className="font-mono text-sm break-all">{event.target.id}</span> },
           ]}
         />

@@ -1,4 +1,6 @@
 // Converts the audit filters between the URL, the API's input and the export's URL. Pure.
+import { dayRange } from '../../common/list/day.ts';
+import { textField } from '../../common/list/list-input.ts';
 
 /** First part of an action's name → label of the filter. */
 export const FEATURES = [
@@ -6,12 +8,20 @@ export const FEATURES = [
   ['config', 'Settings of apps'],
   ['credential', 'Credentials'],
   ['deployment', 'Deployments'],
+  ['push', 'Pushes'],
+  ['preview', 'Previews'],
+  ['webhook', 'Webhooks'],
   ['domain', 'Domains'],
+  ['host', 'Host names'],
   ['certificate', 'Certificates'],
+  ['github', 'GitHub'],
+  ['dns_provider', 'DNS providers'],
   ['server', 'Servers'],
   ['agent_rollout', 'Agent rollouts'],
   ['volume', 'Volumes'],
+  ['volume_move', 'Moves of volumes'],
   ['benchmark', 'Benchmarks'],
+  ['variable', 'Environment variables'],
   ['secret', 'Secrets'],
   ['member', 'Members'],
   ['invitation', 'Invitations'],
@@ -33,7 +43,6 @@ export type FilterValues = Readonly<Record<FilterName, string>>;
 
 const KINDS = ['member', 'token', 'agent', 'system'] as const;
 type Kind = (typeof KINDS)[number];
-const DAY_MS = 24 * 60 * 60 * 1000;
 
 /** Reads the filters; `read` returns an empty string for a filter that is not set. */
 export function readFilter(read: (name: FilterName) => string): FilterValues {
@@ -44,26 +53,20 @@ export interface AuditInput {
   readonly search?: string;
   readonly action?: string;
   readonly actorKind?: Kind;
+  readonly actorId?: string;
   readonly from?: Date;
   readonly to?: Date;
 }
 
-/** Days are in UTC, and the last one is inclusive. Drops values that the page does not offer. */
+/** The actor is a kind of actor or the id of one. Drops values that the page does not offer. */
 export function toInput({ search, action, actor, from, to }: FilterValues): AuditInput {
   const kind = KINDS.find((each) => each === actor);
-  const start = dayOf(from);
-  const end = dayOf(to);
   return {
-    ...(search === '' ? {} : { search: search.slice(0, 100) }),
-    ...(action === '' ? {} : { action: action.slice(0, 100) }),
-    ...(kind === undefined ? {} : { actorKind: kind }),
-    ...(start === null ? {} : { from: start }),
-    ...(end === null ? {} : { to: new Date(end.getTime() + DAY_MS) }),
+    ...textField('search', search),
+    ...textField('action', action),
+    ...(kind === undefined ? actorOf(actor) : { actorKind: kind }),
+    ...dayRange(from, to),
   };
-}
-
-export function isFiltered(values: FilterValues): boolean {
-  return NAMES.some((name) => values[name] !== '');
 }
 
 export function exportHref(organization: string, format: 'csv' | 'ndjson', values: FilterValues): string {
@@ -74,7 +77,6 @@ export function exportHref(organization: string, format: 'csv' | 'ndjson', value
   return `/api/audit/export?${query}`;
 }
 
-function dayOf(text: string): Date | null {
-  const day = /^\d{4}-\d\d-\d\d$/.test(text) ? new Date(`${text}T00:00:00Z`) : null;
-  return day === null || Number.isNaN(day.getTime()) ? null : day;
+function actorOf(text: string): { readonly actorId?: string } {
+  return /^(?:usr|tok|srv)_[0-9A-Za-z]{1,64}$/.test(text) ? { actorId: text } : {};
 }

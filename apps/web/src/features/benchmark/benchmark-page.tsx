@@ -21,6 +21,7 @@ import { useMe } from '../../common/organization/me.tsx';
 import { HoverLink } from '../../common/page/hover-link.tsx';
 import { Crumbs, Page } from '../../common/page/page.tsx';
 import { ResultTable } from './result-table.tsx';
+import { hasCurve, headlineOf } from './results.ts';
 
 const ResultCharts = dynamic(() => import('./result-charts.tsx').then((module) => module.ResultCharts), {
   ssr: false,
@@ -31,6 +32,7 @@ export function BenchmarkPage({ initial }: { readonly initial: BenchmarkDetail }
   const { paths } = useMe();
   const trpc = useTRPC();
   const run = useQuery(trpc.benchmark.get.queryOptions({ runId: initial.id })).data ?? initial;
+  const headline = headlineOf(run.rows);
   return (
     <LivePage topics={[{ kind: 'benchmark', id: run.id }]}>
       <Page>
@@ -50,13 +52,16 @@ export function BenchmarkPage({ initial }: { readonly initial: BenchmarkDetail }
           ) : null}
           {run.rows.length === 0 ? null : (
             <>
-              <Card>
-                <CardHeader
-                  title="By concurrency"
-                  detail={run.plan.repeats > 1 ? `Bands span ${run.plan.repeats} rounds` : undefined}
-                />
-                <ResultCharts rows={run.rows} />
-              </Card>
+              {headline === null ? null : <p className="text-pretty font-semibold text-lg">{headline}</p>}
+              {hasCurve(run.rows) ? (
+                <Card>
+                  <CardHeader
+                    title="By concurrency"
+                    detail={run.plan.repeats > 1 ? `Bands span ${run.plan.repeats} rounds` : undefined}
+                  />
+                  <ResultCharts rows={run.rows} />
+                </Card>
+              ) : null}
               <Card>
                 <CardHeader
                   title="Results"

@@ -1,5 +1,16 @@
 import { expect, test } from 'vitest';
-import { estimateMs, measurementsOf, parseConcurrency, type ResultRow, successRate, summariseRows } from './results.ts';
+import {
+  estimateMs,
+  hasCurve,
+  headlineOf,
+  measurableFirst,
+  measurementsOf,
+  parseConcurrency,
+  type ResultRow,
+  successRate,
+  summariseRows,
+  whyNotMeasured,
+} from './results.ts';
 
 function row(part: Partial<ResultRow>): ResultRow {
   return {
@@ -117,3 +128,41 @@ test.each([
   ['1, x', null],
   ['-4', null],
 ])('the concurrency %j reads as %j', (text, numbers) => expect(parseConcurrency(text)).toEqual(numbers));
+
+test('the headline is what the proxy adds at the lowest concurrency with a direct row', () => {
+  const rows = [
+    row({ concurrency: 32, p50Ms: 9 }),
+    row({ concurrency: 32, p50Ms: 1, target: 'direct' }),
+    row({ concurrency: 1, p50Ms: 0.7 }),
+    row({ concurrency: 1, p50Ms: 0.5, target: 'direct' }),
+    row({ concurrency: 1, p50Ms: 5, protocol: 'http2' }),
+  ];
+  expect(headlineOf(rows)).toBe('The proxy adds 200 µs at p50 (HTTP/1.1, concurrency 1).');
+  expect(headlineOf([row({ p50Ms: 1 }), row({ p50Ms: 1.1, target: 'direct' })])).toBe(
+    'The proxy adds no measurable latency at p50 (HTTP/1.1, concurrency 8).',
+  );
+  expect(headlineOf([row({}), row({ target: 'direct', networkPath: 'unix-socket' })])).toBeNull();
+  expect(headlineOf([])).toBeNull();
+});
+
+test('one concurrency level is no curve', () => {
+  expect(hasCurve([row({}), row({ target: 'direct' })])).toBe(false);
+  expect(hasCurve([row({}), row({ concurrency: 1 })])).toBe(true);
+});
+
+test('apps that run come first, and others say why they are not offered', () => {
+  const live = {} as NonNullable<Parameters<typeof whyNotMeasured>[0]['liveRelease']>;
+  const failed = { status: 'failed', liveRelease: live, hosts: ['a.test'] } as const;
+  const offline = { ...failed, status: 'server_offline' } as const;
+  const bare = { ...failed, status: 'healthy', hosts: [] } as const;
+  const running = { ...failed, status: 'healthy' } as const;
+  const fresh = { ...failed, status: 'not_deployed', liveRelease: null } as const;
+  expect([failed, offline, bare, running, fresh].map(whyNotMeasured)).toEqual([
+    'failed',
+    'server offline',
+    'no domain',
+    null,
+    'not deployed',
+  ]);
+  expect(measurableFirst([failed, offline, running, fresh])).toEqual([running, failed, offline, fresh]);
+});

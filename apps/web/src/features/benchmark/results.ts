@@ -1,7 +1,9 @@
 // Aggregates the rows of a benchmark run for its charts and its table: medians with their spread, and ratios of proxy
 // to direct. Pure.
 import { type Measurement, median } from '@fairlead/ui/charts/prepare/multiples';
-import type { BenchmarkDetail } from '../../api/types.ts';
+import { formatMs } from '@fairlead/ui/lib/format';
+import type { AppSummary, BenchmarkDetail } from '../../api/types.ts';
+import { appLook } from '../../common/deployment/states.ts';
 
 export type ResultRow = BenchmarkDetail['rows'][number];
 
@@ -121,6 +123,49 @@ function cellKey(
   target: ResultRow['target'],
 ): string {
   return `${protocol} ${concurrency} ${target} ${networkPath}`;
+}
+
+/**
+ * Returns the result in one sentence: the latency that the proxy adds at the lowest concurrency with a direct row, where
+ * nothing waits. Null without such rows.
+ */
+export function headlineOf(rows: readonly ResultRow[]): string | null {
+  const lines = summariseRows(rows).filter(({ protocol }) => protocol === 'http1');
+  const pair = lines
+    .filter(({ target }) => target === 'proxy')
+    .map((proxy) => ({
+      proxy,
+      direct: lines.find(
+        (line) =>
+          line.target === 'direct' && line.concurrency === proxy.concurrency && line.networkPath === proxy.networkPath,
+      ),
+    }))
+    .find(({ proxy, direct }) => proxy.p50Ms !== null && direct?.p50Ms != null);
+  if (pair?.direct?.p50Ms == null || pair.proxy.p50Ms === null) return null;
+  const addedMs = pair.proxy.p50Ms - pair.direct.p50Ms;
+  const added = addedMs > 0 ? formatMs(addedMs) : 'no measurable latency';
+  return `The proxy adds ${added} at p50 (HTTP/1.1, concurrency ${pair.proxy.concurrency}).`;
+}
+
+/** True if the rows have several concurrency levels: only then there is a line to draw. */
+export function hasCurve(rows: readonly ResultRow[]): boolean {
+  return new Set(rows.map(({ concurrency }) => concurrency)).size > 1;
+}
+
+type Candidate = Pick<AppSummary, 'status' | 'liveRelease'> & { readonly hosts: readonly string[] };
+
+/** Returns why an app can't be measured now; null if it can. */
+export function whyNotMeasured({ status, liveRelease, hosts }: Candidate): string | null {
+  if (liveRelease === null || UNMEASURED.has(status)) return appLook[status].label.toLowerCase();
+  return hosts.length === 0 ? 'no domain' : null;
+}
+
+const UNMEASURED: ReadonlySet<AppSummary['status']> = new Set(['failed', 'server_offline', 'not_deployed']);
+
+/** Sorts apps that can be measured first and keeps the order otherwise. */
+export function measurableFirst<App extends Candidate>(apps: readonly App[]): App[] {
+  const can = (app: App) => Number(whyNotMeasured(app) === null);
+  return [...apps].sort((one, other) => can(other) - can(one));
 }
 
 export interface PlanShape {

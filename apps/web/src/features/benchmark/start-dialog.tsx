@@ -4,9 +4,10 @@ import { Button } from '@fairlead/ui/button';
 import { Dialog } from '@fairlead/ui/dialog';
 import { ErrorNote } from '@fairlead/ui/error-state';
 import { Checkbox, Field, Input, Select } from '@fairlead/ui/input';
-import { formatDuration } from '@fairlead/ui/lib/format';
+import { formatMs } from '@fairlead/ui/lib/format';
 import { Skeleton } from '@fairlead/ui/skeleton';
 import { SubmitButton } from '@fairlead/ui/submit-button';
+import { WarnNote } from '@fairlead/ui/warn-note';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useRouter } from 'next/navigation';
 import { type FormEvent, useState } from 'react';
@@ -15,13 +16,13 @@ import { useTRPC } from '../../api/trpc.tsx';
 import type { AppSummary } from '../../api/types.ts';
 import { useMe } from '../../common/organization/me.tsx';
 import { QueryView } from '../../common/page/query-view.tsx';
-import { estimateMs, parseConcurrency } from './results.ts';
+import { estimateMs, measurableFirst, parseConcurrency, whyNotMeasured } from './results.ts';
 
 const APPS_SHOWN = 100;
 const WARMUP_MS = 500;
 
 export interface StartDialogProps {
-  /** Slug of the preselected app; any other value selects the first. */
+  /** Slug of the preselected app; any other value, or one that can't be measured, selects the first. */
   readonly app: string;
   readonly onClose: () => void;
 }
@@ -38,10 +39,10 @@ export function StartDialog({ app, onClose }: StartDialogProps) {
     >
       <QueryView query={apps} skeleton={<Skeleton className="h-72" />}>
         {({ items }) =>
-          items.length === 0 ? (
-            <p>No apps to benchmark yet.</p>
+          items.some((each) => whyNotMeasured(each) === null) ? (
+            <StartForm apps={measurableFirst(items)} chosen={app} onClose={onClose} />
           ) : (
-            <StartForm apps={items} chosen={app} onClose={onClose} />
+            <p>No running app with a domain yet. Deploy an app first.</p>
           )
         }
       </QueryView>
@@ -60,7 +61,8 @@ function StartForm({ apps, chosen, onClose }: StartFormProps) {
   const trpc = useTRPC();
   const router = useRouter();
   const create = useMutation(trpc.benchmark.create.mutationOptions());
-  const [appId, setAppId] = useState<string>((apps.find((each) => each.slug === chosen) ?? apps[0])?.id ?? '');
+  const preselected = apps.find((each) => each.slug === chosen && whyNotMeasured(each) === null) ?? apps[0];
+  const [appId, setAppId] = useState<string>(preselected?.id ?? '');
   const [path, setPath] = useState('/');
   const [concurrency, setConcurrency] = useState('1, 8, 32');
   const [seconds, setSeconds] = useState('2');
@@ -89,11 +91,14 @@ function StartForm({ apps, chosen, onClose }: StartFormProps) {
         <Field label="App" error={failure?.fields.appId}>
           {(control) => (
             <Select {...control} autoFocus value={appId} onChange={(event) => setAppId(event.target.value)}>
-              {apps.map((app) => (
-                <option key={app.id} value={app.id}>
-                  {app.name}
-                </option>
-              ))}
+              {apps.map((app) => {
+                const why = whyNotMeasured(app);
+                return (
+                  <option key={app.id} value={app.id} disabled={why !== null}>
+                    {why === null ? app.name : `${app.name} (${why})`}
+                  </option>
+                );
+              })}
             </Select>
           )}
         </Field>
@@ -147,9 +152,10 @@ function StartForm({ apps, chosen, onClose }: StartFormProps) {
           onChange={(event) => setProtocols({ ...protocols, http3: event.target.checked })}
         />
       </fieldset>
+      <WarnNote>Visitors of the app feel the load: their requests are slower while it runs.</WarnNote>
       {failure === null || Object.keys(failure.fields).length > 0 ? null : <ErrorNote>{failure.message}</ErrorNote>}
       <footer className="flex flex-wrap items-center justify-end gap-2">
-        <span className="mr-auto text-sm text-ink-faint">Takes about {formatDuration(estimateMs(plan))}.</span>
+        <span className="mr-auto text-sm text-ink-faint">Takes about {formatMs(estimateMs(plan))}.</span>
         <Button onClick={onClose}>Cancel</Button>
         <SubmitButton
           variant="accent"

@@ -5,22 +5,21 @@ import { useQuery } from '@tanstack/react-query';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { AppPlacement } from '../../common/app/app-placement.ts';
 import { ChoiceField, CommandField, NumberField, TextField } from '../../common/form/fields.tsx';
-import { Section } from '../../common/form/section.tsx';
+import { Advanced, Section } from '../../common/form/section.tsx';
 import { useMe } from '../../common/organization/me.tsx';
-import { bindSettings, type Draft } from './draft.ts';
+import { defaults } from './defaults.ts';
+import { bindSettings } from './draft.ts';
+import type { SectionProps } from './settings-form.tsx';
 
-export interface BuildSectionProps {
-  readonly draft: Draft;
-  readonly placement: AppPlacement;
-}
+type BuildProps = Pick<SectionProps, 'draft' | 'placement'>;
 
-export function BuildSection({ draft, placement }: BuildSectionProps) {
+export function BuildSection({ draft, placement }: BuildProps) {
   const { builder } = draft.settings;
   const setting = bindSettings(draft);
   const canContain = useCanContain(placement);
   const isNative = builder === 'auto' || builder === 'native';
   return (
-    <Section id="build" title="Build" detail="A fairlead.toml in the repository takes precedence">
+    <Section title="Build" detail="A fairlead.toml in the repository takes precedence">
       <ChoiceField
         label="Builder"
         hint={canContain ? null : 'Dockerfile and image need Docker on the servers of the app.'}
@@ -39,45 +38,45 @@ export function BuildSection({ draft, placement }: BuildSectionProps) {
           placeholder="registry.example/shop:2"
           {...setting('image')}
         />
-      ) : (
-        <NumberField label="Build timeout" unit="minutes" {...setting('buildTimeoutMs')} />
-      )}
+      ) : null}
       {builder === 'dockerfile' ? (
         <TextField
           label="Dockerfile"
-          hint="Relative to the root folder. Default: Dockerfile"
-          placeholder="docker/web.Dockerfile"
+          hint="Relative to the root folder."
+          placeholder="Dockerfile"
           {...setting('dockerfile')}
         />
       ) : null}
       {isNative ? (
         <>
-          <CommandField
-            label="Install command"
-            hint="Default: detected"
-            placeholder="npm ci"
-            {...setting('installCommand')}
-          />
-          <CommandField
-            label="Build command"
-            hint="Default: detected"
-            placeholder="npm run build"
-            {...setting('buildCommand')}
-          />
+          <CommandField label="Install command" placeholder="Detected" {...setting('installCommand')} />
+          <CommandField label="Build command" placeholder="Detected" {...setting('buildCommand')} />
           <TextField
             label="Output folder"
             hint="Folder to serve for a static site."
-            placeholder="dist"
+            placeholder="Detected"
             {...setting('outputFolder')}
           />
         </>
       ) : null}
-      {builder !== 'image' && placement.servers.length > 1 ? <BuildServer draft={draft} placement={placement} /> : null}
+      {builder === 'image' ? null : (
+        <Advanced
+          open={draft.settings.buildTimeoutMs !== defaults.buildTimeoutMs || draft.settings.buildServerId !== null}
+        >
+          <NumberField
+            label="Build timeout"
+            unit="minutes"
+            standard={defaults.buildTimeoutMs}
+            {...setting('buildTimeoutMs')}
+          />
+          {placement.servers.length > 1 ? <BuildServer draft={draft} placement={placement} /> : null}
+        </Advanced>
+      )}
     </Section>
   );
 }
 
-function BuildServer({ draft: { settings, set, problem }, placement: { servers } }: BuildSectionProps) {
+function BuildServer({ draft: { settings, set, problem }, placement: { servers } }: BuildProps) {
   const first = servers[0];
   return (
     <ChoiceField
@@ -85,7 +84,7 @@ function BuildServer({ draft: { settings, set, problem }, placement: { servers }
       error={problem('buildServerId')}
       value={settings.buildServerId ?? ''}
       options={[
-        { value: '', label: `First server${first === undefined ? '' : ` (${first.serverName})`}` },
+        { value: '', label: `Primary server${first === undefined ? '' : ` (${first.serverName})`}` },
         ...servers.map((server) => ({ value: server.serverId as string, label: server.serverName })),
       ]}
       onValue={(value) => set('buildServerId', servers.find(({ serverId }) => serverId === value)?.serverId ?? null)}

@@ -41,6 +41,7 @@ function PrivateNetwork({ draft: { settings, set, problem } }: { readonly draft:
       <Checkbox
         label="Private network access"
         aria-describedby={hintId}
+        aria-invalid={error === undefined ? undefined : true}
         checked={settings.privateNetwork}
         onChange={(event) => set('privateNetwork', event.target.checked)}
       />

@@ -11,14 +11,20 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { AppDetail } from '../../api/types.ts';
-import type { AppPlacement } from '../../common/app/app-placement.ts';
+import { type AppPlacement, useAppInEnvironment } from '../../common/app/app-placement.ts';
 import { useAction } from '../../common/form/use-action.ts';
 import { useFreshMutation } from '../../common/identity/confirm-identity.tsx';
 import { useMe } from '../../common/organization/me.tsx';
 import { HoverLink } from '../../common/page/hover-link.tsx';
 import { openServers, ServerOptions } from '../../common/server/server-options.tsx';
+import type { SettingsPageProps } from './settings-form.tsx';
 
-export function ServersCard({ app, placement }: { readonly app: AppDetail; readonly placement: AppPlacement }) {
+export function ServersCard({ slug, initial }: SettingsPageProps) {
+  const { app, placement } = useAppInEnvironment(slug, initial);
+  return placement === null ? null : <Servers app={app} placement={placement} />;
+}
+
+function Servers({ app, placement }: { readonly app: AppDetail; readonly placement: AppPlacement }) {
   const { paths, can } = useMe();
   const trpc = useTRPC();
   const toast = useToast();
@@ -72,9 +78,7 @@ export function ServersCard({ app, placement }: { readonly app: AppDetail; reado
               </span>
             ) : null}
             {server.connected ? null : <StateText tone="warn">Offline</StateText>}
-            <span className="ml-auto text-ink-faint text-sm">
-              {server.liveReleaseNumber === null ? 'Not deployed' : `Release ${server.liveReleaseNumber}`}
-            </span>
+            <span className="ml-auto text-ink-faint text-sm">{releaseText(server, placement)}</span>
             {mayWrite && position > 0 && server.liveReleaseNumber !== null ? (
               <Button
                 size="small"
@@ -120,4 +124,13 @@ export function ServersCard({ app, placement }: { readonly app: AppDetail; reado
       ) : null}
     </Card>
   );
+}
+
+/** One server may still have the release before the live one. */
+function releaseText(
+  { liveReleaseNumber }: AppPlacement['servers'][number],
+  { liveReleaseNumber: live }: AppPlacement,
+): string {
+  if (liveReleaseNumber === null) return 'Not deployed';
+  return liveReleaseNumber === live ? 'Live release' : 'Other release';
 }

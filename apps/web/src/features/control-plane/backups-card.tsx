@@ -7,10 +7,11 @@ import { RelativeTime } from '@fairlead/ui/relative-time';
 import { StateText, type Tone } from '@fairlead/ui/state-pill';
 import { useToast } from '@fairlead/ui/toast';
 import { WarnNote } from '@fairlead/ui/warn-note';
-import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useQueryClient } from '@tanstack/react-query';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { ControlPlaneState } from '../../api/types.ts';
 import { useAction } from '../../common/form/use-action.ts';
+import { useFreshMutation } from '../../common/identity/confirm-identity.tsx';
 
 type Backup = ControlPlaneState['backups']['latest'][number];
 
@@ -25,7 +26,7 @@ const STATES: Record<Backup['state'], { readonly tone: Tone; readonly label: str
 export function BackupsCard({ backups }: Pick<ControlPlaneState, 'backups'>) {
   const { folder, keep, next, latest, lastSucceeded } = backups;
   return (
-    <Card>
+    <Card id="backups" className="scroll-mt-4">
       <CardHeader
         title="Backups"
         action={folder === null ? null : <BackUpNow isRunning={latest.some(isUnfinished)} />}
@@ -34,7 +35,7 @@ export function BackupsCard({ backups }: Pick<ControlPlaneState, 'backups'>) {
         <div className="px-4 pb-4">
           <WarnNote>
             {folder === null
-              ? 'No backups are scheduled. Set folder, schedule and recipient in the table [backup] of the settings file, then restart the control plane.'
+              ? 'No backups are scheduled. Set backup.folder, backup.schedule and backup.recipient in the settings file, then restart the control plane.'
               : 'No backups are scheduled. Set backup.schedule in the settings file, then restart the control plane.'}
           </WarnNote>
         </div>
@@ -82,7 +83,7 @@ function BackUpNow({ isRunning }: { readonly isRunning: boolean }) {
   const toast = useToast();
   const queryClient = useQueryClient();
   const start = useAction(
-    useMutation(trpc.controlPlane.startBackup.mutationOptions()),
+    useFreshMutation(trpc.controlPlane.startBackup.mutationOptions()),
     "The backup wasn't started",
     () => {
       toast({ title: 'Backup started' });

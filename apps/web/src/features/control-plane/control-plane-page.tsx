@@ -6,45 +6,53 @@ import { PageHeader } from '@fairlead/ui/page-header';
 import { SkeletonRows } from '@fairlead/ui/skeleton';
 import { WarnNote } from '@fairlead/ui/warn-note';
 import { useQuery } from '@tanstack/react-query';
-import type { ReactNode } from 'react';
+import { type ReactNode, useEffect, useRef } from 'react';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { ControlPlaneState } from '../../api/types.ts';
 import { useMe } from '../../common/organization/me.tsx';
 import { Crumbs, Page } from '../../common/page/page.tsx';
 import { QueryView } from '../../common/page/query-view.tsx';
 import { BackupsCard, isUnfinished } from './backups-card.tsx';
+import { DomainsCard } from './domains-card.tsx';
 import { JobsCard } from './jobs-card.tsx';
 import { MailCard } from './mail-card.tsx';
 import { StorageCard } from './storage-card.tsx';
+import { isUpdating, UpdatesCard } from './updates-card.tsx';
 
 const REFRESH_MS = 15_000;
-const REFRESH_IN_BACKUP_MS = 2000;
+/** While a backup or an update runs. */
+const REFRESH_IN_WORK_MS = 2000;
 
 export function ControlPlanePage() {
   const { paths } = useMe();
   const state = useQuery(
     useTRPC().controlPlane.get.queryOptions(undefined, {
       refetchInterval: ({ state: { data } }) =>
-        data?.backups.latest.some(isUnfinished) ? REFRESH_IN_BACKUP_MS : REFRESH_MS,
+        data !== undefined && (data.backups.latest.some(isUnfinished) || isUpdating(data.updates))
+          ? REFRESH_IN_WORK_MS
+          : REFRESH_MS,
     }),
   );
+  useReloadAfterUpdate(state.data?.updates.current);
   return (
     <Page width="narrow">
       <PageHeader
         breadcrumb={<Crumbs items={[{ title: 'Settings', href: paths.settings }]} />}
         title="Control plane"
-        detail="Backups, storage, jobs, mail, addresses and versions. Only owners of the organization that was set up first see this page."
+        detail="Updates, backups, storage, jobs, mail, domains, addresses and versions. Only owners of the organization that was set up first see this page."
       />
       <QueryView query={state} skeleton={<SkeletonRows rows={8} />}>
-        {({ warnings, addresses, mail, versions, backups, jobs, storage }) => (
+        {({ warnings, addresses, mail, versions, backups, jobs, storage, updates }) => (
           <div className="flex flex-col gap-6">
             {warnings.map(({ title, detail }) => (
               <WarnNote key={title}>{`${title}. ${detail}`}</WarnNote>
             ))}
+            <UpdatesCard updates={updates} isAway={state.isError} />
             <BackupsCard backups={backups} />
             <StorageCard storage={storage} />
             <JobsCard jobs={jobs} />
             <MailCard mail={mail} />
+            <DomainsCard />
             <AddressesCard addresses={addresses} />
             <VersionsCard versions={versions} />
           </div>
@@ -54,10 +62,20 @@ export function ControlPlanePage() {
   );
 }
 
+/** Loads the programs of the new version once the dashboard is back. */
+function useReloadAfterUpdate(version: string | undefined): void {
+  const loaded = useRef(version);
+  useEffect(() => {
+    loaded.current ??= version;
+    if (version !== loaded.current) window.location.reload();
+  }, [version]);
+}
+
 function AddressesCard({ addresses }: Pick<ControlPlaneState, 'addresses'>) {
   const { publicUrl, agentUrl, webListen, gatewayListen, trustedProxies, clientAddress } = addresses;
   return (
     <FactsCard
+      id="addresses"
       title="Addresses"
       items={[
         { term: 'Public URL', value: <Mono>{publicUrl}</Mono> },
@@ -88,6 +106,7 @@ function VersionsCard({ versions }: Pick<ControlPlaneState, 'versions'>) {
   const { controlPlane, node, postgres, offeredAgents, agents } = versions;
   return (
     <FactsCard
+      id="versions"
       title="Versions"
       items={[
         { term: 'Control plane', value: controlPlane },
@@ -108,9 +127,17 @@ function VersionsCard({ versions }: Pick<ControlPlaneState, 'versions'>) {
   );
 }
 
-function FactsCard({ title, items }: { readonly title: string; readonly items: Parameters<typeof Facts>[0]['items'] }) {
+function FactsCard({
+  id,
+  title,
+  items,
+}: {
+  readonly id: string;
+  readonly title: string;
+  readonly items: Parameters<typeof Facts>[0]['items'];
+}) {
   return (
-    <Card>
+    <Card id={id} className="scroll-mt-4">
       <CardHeader title={title} />
       <Facts className="border-line border-t px-4 py-4 sm:grid-cols-2" items={items} />
     </Card>

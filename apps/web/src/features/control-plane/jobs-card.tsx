@@ -14,7 +14,7 @@ type FailedJob = ControlPlaneState['jobs']['failed'][number];
 
 export function JobsCard({ jobs: { counts, failed } }: Pick<ControlPlaneState, 'jobs'>) {
   return (
-    <Card>
+    <Card id="job-queue" className="scroll-mt-4">
       <CardHeader title="Job queue" />
       {counts.length === 0 ? (
         <p className="border-line border-t px-4 py-4 text-ink-faint text-sm">The queue is empty. No job has failed.</p>

@@ -15,16 +15,16 @@ export function MailCard({ mail }: Pick<ControlPlaneState, 'mail'>) {
   const toast = useToast();
   const mutation = useMutation(useTRPC().controlPlane.sendTestMail.mutationOptions());
   const send = useAction(mutation, "The test email wasn't sent", ({ to, failure }) => {
-    if (failure === null) toast({ title: 'Test email sent', detail: `The mail server took it for ${to}.` });
+    if (failure === null) toast({ title: 'Test email sent', detail: `The mail server accepted it for ${to}.` });
   });
   const failure = mutation.data?.failure ?? null;
   return (
-    <Card>
-      <CardHeader title="Mail" />
+    <Card id="email" className="scroll-mt-4">
+      <CardHeader title="Email" />
       {mail === null ? (
         <p className="text-pretty border-line border-t px-4 py-4 text-ink-faint text-sm">
-          No mail server. People get invitations as links, and nobody can reset a password by email. To change that, set
-          mail.smtp_url_file and mail.from in the settings file.
+          No mail server. Invitations are links that you pass on, and passwords can't be reset by email. To change that,
+          set mail.smtp_url_file and mail.from in the settings file, then restart the control plane.
         </p>
       ) : (
         <Setting title={mail.from} detail={`A test email goes to ${user.email}.`}>

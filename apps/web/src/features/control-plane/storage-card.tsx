@@ -7,7 +7,7 @@ import type { ControlPlaneState } from '../../api/types.ts';
 export function StorageCard({ storage }: Pick<ControlPlaneState, 'storage'>) {
   const { disks, logsBytes, artifactsBytes, databaseBytes } = storage;
   return (
-    <Card>
+    <Card id="storage" className="scroll-mt-4">
       <CardHeader title="Storage" />
       {disks.map(({ path, freeBytes, totalBytes, reserveBytes }) => (
         <div key={path} className="border-line border-t px-4 py-4">

@@ -7,6 +7,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Check, X } from 'lucide-react';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { DeploymentDetail } from '../../api/types.ts';
+import { remainsText } from '../../common/deployment/failure.ts';
 import { nameOfRequester } from '../../common/deployment/states.ts';
 import { useAction } from '../../common/form/use-action.ts';
 import { useFreshMutation } from '../../common/identity/confirm-identity.tsx';
@@ -31,7 +32,7 @@ export function ApprovalNote({ deployment }: { readonly deployment: DeploymentDe
     "The deployment wasn't refused",
     () => {
       refresh();
-      toast({ tone: 'warn', title: 'Refused', detail: 'Cancelled. The previous release stays live.' });
+      toast({ tone: 'warn', title: 'Refused', detail: `Cancelled. ${remainsText(deployment)}` });
     },
   );
   const { approval, environmentName, ref } = deployment;

@@ -9,6 +9,7 @@ import { useRouter } from 'next/navigation';
 import type { ReactNode } from 'react';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { DeploymentDetail } from '../../api/types.ts';
+import { remainsText } from '../../common/deployment/failure.ts';
 import { useAction } from '../../common/form/use-action.ts';
 import { useFreshMutation } from '../../common/identity/confirm-identity.tsx';
 import { useMe } from '../../common/organization/me.tsx';
@@ -27,7 +28,7 @@ function Actions({ deployment }: { readonly deployment: DeploymentDetail }) {
     useMutation(trpc.deployment.cancel.mutationOptions()),
     "The deployment wasn't cancelled",
     () => {
-      toast({ tone: 'warn', title: 'Cancelling', detail: 'The previous release stays live.' });
+      toast({ tone: 'warn', title: 'Cancelling', detail: remainsText(deployment) });
       void queryClient.invalidateQueries(trpc.deployment.get.pathFilter());
     },
   );
@@ -67,10 +68,10 @@ function Actions({ deployment }: { readonly deployment: DeploymentDetail }) {
   }
   return (
     <>
-      {canRetry ? (
+      {/* A failed deployment has its actions beside the reason. */}
+      {canRetry && deployment.state !== 'failed' ? (
         <Button
-          // A failed deployment has its main action beside the reason.
-          variant={deployment.state === 'failed' ? 'plain' : 'accent'}
+          variant="accent"
           icon={<RotateCw size={15} aria-hidden="true" />}
           pending={pending}
           title="Resumes from the step that failed."
@@ -78,7 +79,7 @@ function Actions({ deployment }: { readonly deployment: DeploymentDetail }) {
         >
           Retry
         </Button>
-      ) : canRedeploy ? (
+      ) : canRedeploy && !canRetry ? (
         <Button
           icon={<RotateCcw size={15} aria-hidden="true" />}
           pending={pending}

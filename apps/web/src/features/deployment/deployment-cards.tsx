@@ -21,11 +21,13 @@ const LOOK: Record<Rollout['state'], StateLook> = {
   reverted: { tone: 'warn', shape: 'dash', label: 'Rolled back' },
 };
 
-/** Maximum number of missing names in the note; the secrets page lists them all. */
+/** Maximum number of missing names in the note; the page of variables lists them all. */
 const NAMED = 8;
 
 export function DeploymentSteps({ deployment }: { readonly deployment: DeploymentDetail }) {
-  const steps = deployment.steps.map(
+  // A first deployment has no old release to drain.
+  const shown = deployment.steps.filter(({ name }) => name !== 'drain' || deployment.hadLiveRelease);
+  const steps = shown.map(
     (step): Step => ({
       id: step.name,
       title: stepTitle[step.name],
@@ -75,7 +77,7 @@ export function DeploymentServers({ servers }: { readonly servers: readonly Roll
 /** Lists names that the code reads but the release was not given: a common reason for a failed start. */
 export function MissingNote({ deployment }: { readonly deployment: DeploymentDetail }) {
   const { paths } = useMe();
-  const { missingNames, appSlug } = deployment;
+  const { missingNames, appSlug, environmentId } = deployment;
   if (missingNames.length === 0) return null;
   return (
     <section aria-label="Missing variables" className="mb-6 flex gap-3 rounded-card bg-warn-wash px-4 py-3">
@@ -86,7 +88,10 @@ export function MissingNote({ deployment }: { readonly deployment: DeploymentDet
         Expected by the repository's .env.example and not set:{' '}
         <code className="wrap-anywhere font-mono text-sm">{missingNames.slice(0, NAMED).join(', ')}</code>
         {missingNames.length > NAMED ? ` and ${missingNames.length - NAMED} more` : ''}.{' '}
-        <HoverLink href={paths.appSecrets(appSlug)} className="rounded-mark text-ink-soft underline hover:text-ink">
+        <HoverLink
+          href={paths.appVariables(appSlug, environmentId)}
+          className="rounded-mark text-ink-soft underline hover:text-ink"
+        >
           Set values
         </HoverLink>
       </p>
@@ -106,7 +111,7 @@ export function DeploymentPlan({ deployment }: { readonly deployment: Deployment
         action={
           can('app.write', { projectId, environmentId }) ? (
             <HoverLink
-              href={paths.appConfig(appSlug, environmentId)}
+              href={paths.appSettingsIn('source')(appSlug, environmentId)}
               className="rounded-mark text-ink-soft text-sm hover:text-ink"
             >
               Change

@@ -41,11 +41,10 @@ export function DeploymentFacts({ deployment }: { readonly deployment: Deploymen
             </span>
           </Fact>
         )}
-        {deployment.releaseNumber === null ? null : <Fact term="Release">{deployment.releaseNumber}</Fact>}
         {deployment.configNumber === null ? null : (
           <Fact term="Settings">
             <HoverLink
-              href={paths.appConfig(deployment.appSlug, deployment.environmentId)}
+              href={paths.appSettings(deployment.appSlug, deployment.environmentId)}
               className="rounded-mark hover:underline"
             >
               {deployment.configNumber === 0 ? 'defaults' : `version ${deployment.configNumber}`}
@@ -64,13 +63,20 @@ export function DeploymentFacts({ deployment }: { readonly deployment: Deploymen
           </Fact>
         )}
         <Fact term={triggerLabel[deployment.trigger]}>by {nameOfRequester(deployment)}</Fact>
+        {deployment.push === null ? null : (
+          <Fact term="Delivery">
+            <HoverLink href={paths.delivery(deployment.push.deliveryId)} className="rounded-mark hover:underline">
+              Webhook delivery
+            </HoverLink>
+          </Fact>
+        )}
         {decision === null ? null : <Fact term={decision.term}>by {decision.by}</Fact>}
         <Fact term="Queued">
           <RelativeTime at={deployment.queuedAt} />
         </Fact>
         {startedAt === null ? null : (
           <Fact term="Duration">
-            <Elapsed from={startedAt} until={deployment.finishedAt} className="tabular font-mono text-sm" />
+            <Elapsed from={deployment.queuedAt} until={deployment.finishedAt} className="tabular font-mono text-sm" />
           </Fact>
         )}
       </dl>

@@ -1,87 +1,109 @@
 'use client';
-// Pages with the deployments of one app or of all, newest first, with a state filter in the URL.
+// Page with the deployments of all apps, newest first, with filters in the URL.
+import { buttonClass } from '@fairlead/ui/button';
 import { Card } from '@fairlead/ui/card';
 import { EmptyState } from '@fairlead/ui/empty-state';
-import { Select } from '@fairlead/ui/input';
 import { PageHeader } from '@fairlead/ui/page-header';
 import { SkeletonRows } from '@fairlead/ui/skeleton';
 import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
 import { useTRPC } from '../../api/trpc.tsx';
-import type { AppDetail } from '../../api/types.ts';
-import { firstDeployHint, useAppInEnvironment } from '../../common/app/app-placement.ts';
-import { DeploymentRows } from '../../common/deployment/deployment-rows.tsx';
-import { deploymentLook, deploymentStates, isDeploymentState } from '../../common/deployment/states.ts';
+import { AttentionFilterNote, useAttentionFilter } from '../../common/attention/attention-filter.tsx';
+import { type DeploymentColumn, DeploymentRows, deploymentColumns } from '../../common/deployment/deployment-rows.tsx';
+import { ColumnMenu, useColumns } from '../../common/list/columns.tsx';
+import { FilterBar } from '../../common/list/filter-bar.tsx';
+import { activeFilters } from '../../common/list/list-filter.ts';
+import { ListFooter } from '../../common/list/list-footer.tsx';
+import { NoMatches } from '../../common/list/no-matches.tsx';
+import {
+  useAppFilter,
+  useChosenProject,
+  useEnvironmentFilter,
+  useServerFilter,
+} from '../../common/list/thing-filters.ts';
 import { useMe } from '../../common/organization/me.tsx';
 import { OrganizationLive } from '../../common/organization/organization-live.tsx';
-import { LoadMore } from '../../common/page/load-more.tsx';
+import { HoverLink } from '../../common/page/hover-link.tsx';
 import { Crumbs, Page } from '../../common/page/page.tsx';
 import { QueryView } from '../../common/page/query-view.tsx';
-import { useUrlFilter } from '../../common/page/use-url-state.ts';
+import { useProjectFilter } from '../../common/project/project-filter.ts';
+import { ProjectSwitcher } from '../../common/project/project-switcher.tsx';
+import { DeploymentRowMenu, useDeploymentRowCalls } from './deployment-row-menu.tsx';
+import { deploymentInputOf, useDeploymentFilters } from './use-deployment-filters.ts';
 
 export function DeploymentListPage() {
   const { paths } = useMe();
   return (
     <OrganizationLive>
       <Page>
-        <PageHeader breadcrumb={<Crumbs items={[{ title: 'Apps', href: paths.apps }]} />} title="Deployments" />
-        <DeploymentList placement={null} emptyHint="Open an app and press Deploy." />
+        <PageHeader
+          breadcrumb={<Crumbs items={[{ title: 'Apps', href: paths.apps }]} />}
+          title="Deployments"
+          pill={<ProjectSwitcher />}
+          actions={
+            <HoverLink href={paths.deliveries} className={buttonClass('plain')}>
+              Webhook deliveries
+            </HoverLink>
+          }
+        />
+        <AllDeployments />
       </Page>
     </OrganizationLive>
   );
 }
 
-export function AppDeploymentsPage({ slug, initial }: { readonly slug: string; readonly initial: AppDetail }) {
-  const { app } = useAppInEnvironment(slug, initial);
-  return (
-    <DeploymentList placement={{ appId: app.id, environmentId: app.environmentId }} emptyHint={firstDeployHint(app)} />
-  );
-}
-
-interface DeploymentListProps {
-  /** Null lists all apps. */
-  readonly placement: { readonly appId: string; readonly environmentId: string } | null;
-  readonly emptyHint: string;
-}
-
-function DeploymentList({ placement, emptyHint }: DeploymentListProps) {
+function AllDeployments() {
   const trpc = useTRPC();
-  const filter = useUrlFilter('state');
-  const state = isDeploymentState(filter.value) ? filter.value : null;
-  const input = { ...placement, ...(state === null ? {} : { state }) };
+  const project = useProjectFilter();
+  const common = useDeploymentFilters();
+  const app = useAppFilter();
+  const environment = useEnvironmentFilter();
+  const server = useServerFilter();
+  const menus = [common.state, app, environment, server, common.branch, common.author];
+  const filters = [...menus.filter((filter) => filter !== null), common.from, common.to];
+  const columns = useColumns<DeploymentColumn>('deployments', deploymentColumns);
+  const attention = useAttentionFilter();
+  const active = [...useChosenProject(), ...attention.active, ...activeFilters(common.search.value, filters)];
+  const calls = useDeploymentRowCalls();
+  const input = {
+    ...deploymentInputOf(common.search.value, [...filters, common.order]),
+    ...project.input,
+    ...attention.input,
+  };
   const deployments = useInfiniteQuery({
     ...trpc.deployment.list.infiniteQueryOptions(input, { getNextPageParam: (page) => page.nextCursor }),
     placeholderData: keepPreviousData,
   });
   return (
     <>
-      <Select
-        aria-label="State"
-        value={state ?? ''}
-        onChange={(event) => filter.set(event.target.value)}
-        className="mb-4 max-w-48"
-      >
-        <option value="">All states</option>
-        {deploymentStates.map((each) => (
-          <option key={each} value={each}>
-            {deploymentLook[each].label}
-          </option>
-        ))}
-      </Select>
+      <AttentionFilterNote />
+      <FilterBar search={common.search} filters={filters} others={attention.active} sort={common.order}>
+        <ColumnMenu choice={columns} />
+      </FilterBar>
       <Card>
         <QueryView query={deployments} skeleton={<SkeletonRows rows={8} />}>
           {(data) => {
             const items = data.pages.flatMap((page) => page.items);
             if (items.length === 0) {
-              return (
-                <EmptyState title={state === null ? 'No deployments yet' : 'No deployment is in this state'}>
-                  {state === null ? emptyHint : 'Choose another state above.'}
-                </EmptyState>
+              return active.length > 0 ? (
+                <NoMatches noun="deployments" active={active} />
+              ) : (
+                <EmptyState title="No deployments yet">Open an app and press Deploy.</EmptyState>
               );
             }
             return (
               <>
-                <DeploymentRows deployments={items} withApp={placement === null} />
-                <LoadMore query={deployments} />
+                <DeploymentRows
+                  deployments={items}
+                  withApp
+                  menuOf={(deployment) => <DeploymentRowMenu deployment={deployment} calls={calls} />}
+                  isShown={columns.isShown}
+                />
+                <ListFooter
+                  query={deployments}
+                  shown={items.length}
+                  total={data.pages[0]?.total ?? null}
+                  noun={['deployment', 'deployments']}
+                />
               </>
             );
           }}

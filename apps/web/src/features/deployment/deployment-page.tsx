@@ -2,7 +2,6 @@
 // Deployment page: steps with progress, the live log beside them, and the address once it is live.
 import { Card } from '@fairlead/ui/card';
 import { ErrorState } from '@fairlead/ui/error-state';
-import { LogView } from '@fairlead/ui/log-view';
 import { PageHeader } from '@fairlead/ui/page-header';
 import { Skeleton } from '@fairlead/ui/skeleton';
 import { useQuery } from '@tanstack/react-query';
@@ -13,15 +12,25 @@ import { useTRPC } from '../../api/trpc.tsx';
 import type { DeploymentDetail } from '../../api/types.ts';
 import { WaitingNote } from '../../common/app/waiting-note.tsx';
 import { LookPill } from '../../common/deployment/state-view.tsx';
-import { awaitingApproval, isInProgress, lookOfDeployment, titleOfStep } from '../../common/deployment/states.ts';
+import {
+  awaitingApproval,
+  awaitingChecks,
+  deploymentLook,
+  isInProgress,
+  lookOfDeployment,
+  titleOfStep,
+} from '../../common/deployment/states.ts';
+import { LogView } from '../../common/log/log-view.tsx';
 import { useMe } from '../../common/organization/me.tsx';
 import { Crumbs, Page } from '../../common/page/page.tsx';
+import { TabStatus } from '../../common/page/tab-status.tsx';
 import { ApprovalNote } from './approval-note.tsx';
 import { DeploymentActions } from './deployment-actions.tsx';
 import { DeploymentPlan, DeploymentServers, DeploymentSteps, MissingNote } from './deployment-cards.tsx';
 import { DeploymentFacts } from './deployment-facts.tsx';
 import { DeploymentOutcome } from './deployment-outcome.tsx';
-import { failingLine } from './next-step.ts';
+import { DeploymentUrlCard } from './deployment-url-card.tsx';
+import { failingLines } from './failing-lines.ts';
 import { type DeploymentLog, useDeploymentLog } from './use-deployment-log.ts';
 
 export interface DeploymentPageProps {
@@ -35,6 +44,7 @@ export function DeploymentPage({ deploymentId, initial }: DeploymentPageProps) {
   const deployment = useQuery(trpc.deployment.get.queryOptions({ deploymentId })).data ?? initial;
   return (
     <LivePage topics={[{ kind: 'deployment', id: deploymentId }]}>
+      <TabStatus look={tabLookOf(deployment)} title={`${deployment.appName} #${deployment.number}`} />
       <Page width="wide">
         <PageHeader
           breadcrumb={
@@ -47,11 +57,7 @@ export function DeploymentPage({ deploymentId, initial }: DeploymentPageProps) {
             />
           }
           title={`Deployment #${deployment.number}`}
-          pill={
-            <LookPill
-              look={deployment.approval?.state === 'pending' ? awaitingApproval : lookOfDeployment(deployment)}
-            />
-          }
+          pill={<LookPill look={lookOf(deployment)} />}
           actions={<DeploymentActions deployment={deployment} />}
         />
         <ApprovalNote deployment={deployment} />
@@ -63,19 +69,37 @@ export function DeploymentPage({ deploymentId, initial }: DeploymentPageProps) {
   );
 }
 
+/** Returns null for a deployment that is over and did not fail. */
+function tabLookOf(deployment: DeploymentDetail) {
+  return isInProgress(deployment.state) || deployment.state === 'failed' ? lookOf(deployment) : null;
+}
+
 /** Renders below the live stream's provider, which the log subscribes to. */
+function lookOf(deployment: DeploymentDetail) {
+  if (deployment.approval?.state === 'pending') return awaitingApproval;
+  // A server that builds another app has taken it, but its build has not begun.
+  if (deployment.waiting?.reason === 'build_slot') return deploymentLook.queued;
+  return deployment.waiting?.reason === 'checks' ? awaitingChecks : lookOfDeployment(deployment);
+}
+
 function DeploymentBody({ deployment }: { readonly deployment: DeploymentDetail }) {
   const log = useDeploymentLog(deployment.id, isInProgress(deployment.state));
   const panel = useRef<HTMLDivElement>(null);
-  const line = useMemo(() => failingLine(log.lines, deployment.failureMessage), [log.lines, deployment.failureMessage]);
-  const showLine = () => {
+  const { state, failureMessage: message, steps } = deployment;
+  const failedStep = steps.find((step) => step.state === 'failed')?.name ?? null;
+  const failing = useMemo(
+    () => (state === 'failed' ? failingLines(log.lines, { message, failedStep }) : null),
+    [state, log.lines, message, failedStep],
+  );
+  const mainId = failing === null ? null : (log.lines[failing.main]?.id ?? null);
+  const showError = () => {
     // The log view follows the URL's hash, as for a shared link to a line.
-    if (line !== null) window.location.hash = `L${line + 1}`;
+    if (mainId !== null) window.location.hash = mainId;
     panel.current?.scrollIntoView({ block: 'nearest' });
   };
   return (
     <>
-      <DeploymentOutcome deployment={deployment} onShowLine={line === null ? null : showLine} />
+      <DeploymentOutcome deployment={deployment} lines={log.lines} failing={failing} onShowError={showError} />
       <MissingNote deployment={deployment} />
       <div className="grid grid-cols-1 gap-6 lg:grid-cols-[19rem_minmax(0,1fr)] lg:items-start">
         {/* On a phone the log comes before less important parts. */}
@@ -86,11 +110,12 @@ function DeploymentBody({ deployment }: { readonly deployment: DeploymentDetail 
           <DeploymentServers servers={deployment.servers} />
           <div className="flex flex-col gap-6 max-lg:order-1">
             <DeploymentPlan deployment={deployment} />
+            <DeploymentUrlCard deployment={deployment} />
             <DeploymentFacts deployment={deployment} />
           </div>
         </div>
         <div ref={panel} className="min-w-0 scroll-mt-4">
-          <DeploymentLogPanel deployment={deployment} log={log} />
+          <DeploymentLogPanel deployment={deployment} log={log} mainErrorId={mainId} />
         </div>
       </div>
     </>
@@ -100,9 +125,10 @@ function DeploymentBody({ deployment }: { readonly deployment: DeploymentDetail 
 interface DeploymentLogPanelProps {
   readonly deployment: DeploymentDetail;
   readonly log: DeploymentLog;
+  readonly mainErrorId: string | null;
 }
 
-function DeploymentLogPanel({ deployment, log }: DeploymentLogPanelProps) {
+function DeploymentLogPanel({ deployment, log, mainErrorId }: DeploymentLogPanelProps) {
   const inProgress = isInProgress(deployment.state);
   // After a failure, successful steps are folded: the reader looks for the error.
   const folded = useMemo(
@@ -125,16 +151,23 @@ function DeploymentLogPanel({ deployment, log }: DeploymentLogPanelProps) {
       </Card>
     );
   }
-  if (!log.loaded) return <Skeleton className="h-[28rem] lg:h-[calc(100dvh-12rem)]" />;
   return (
-    <LogView
-      lines={log.lines}
-      live={inProgress}
-      groupTitle={titleOfStep}
-      initiallyFolded={folded}
-      emptyText={inProgress ? 'Waiting for the first log line…' : 'This deployment wrote no log.'}
-      fileName={`${deployment.appSlug}-${deployment.number}.log`}
-      className="h-[28rem] lg:h-[calc(100dvh-12rem)] lg:min-h-[28rem]"
-    />
+    <div className="h-[28rem] lg:h-[calc(100dvh-12rem)] lg:min-h-[28rem]">
+      {log.loaded ? (
+        <LogView
+          lines={log.lines}
+          live={inProgress}
+          numbered
+          groupTitle={titleOfStep}
+          initiallyFolded={folded}
+          mainErrorId={mainErrorId}
+          empty={inProgress ? 'Waiting for the first log line…' : 'This deployment wrote no log.'}
+          fileName={`${deployment.appSlug}-${deployment.number}.log`}
+          className="h-full"
+        />
+      ) : (
+        <Skeleton className="h-full" />
+      )}
+    </div>
   );
 }

@@ -5,6 +5,7 @@ const line = (text: string, stream: DeploymentLogLine['stream'] = 'stdout'): Dep
   stream,
   step: 'build',
   text,
+  unixMs: 7,
 });
 const texts = (lines: readonly { text: string }[]) => lines.map((each) => each.text);
 
@@ -35,17 +36,19 @@ test('lost lines keep their numbers and are reported once', () => {
   expect(texts(stored)).toEqual(['a', '(2 lines were lost)', '', 'd', '(1 line was lost)']);
 });
 
-test('system and error lines are distinguished, and terminal codes are removed', () => {
+test('lines keep their time and colours; red is for errors, not for all of stderr', () => {
   const stored = storedLines(
     [
       { ...line('npm ci', 'system'), number: 0 },
-      { ...line('\u001b[31mbroken\u001b[0m', 'stderr'), number: 1 },
+      { ...line('npm warn old', 'stderr'), number: 1 },
+      { ...line('\u001b[31mnpm error\u001b[0m code E404'), number: 2 },
     ],
-    2,
+    3,
   );
-  expect(stored).toEqual([
-    { text: 'npm ci', group: 'build', tone: 'system' },
-    { text: 'broken', group: 'build', tone: 'error' },
+  expect(stored).toMatchObject([
+    { id: 'L1', text: 'npm ci', group: 'build', system: true, level: null, unixMs: 7 },
+    { id: 'L2', text: 'npm warn old', system: false, level: 'warn' },
+    { id: 'L3', text: 'npm error code E404', raw: '\u001b[31mnpm error\u001b[0m code E404', level: 'error' },
   ]);
 });
 

@@ -1,11 +1,15 @@
 // Merges the stored and the streamed lines of a deployment's log by line number. Pure. Invariant: no line is shown
 // twice, and gaps are known, because every line has a number.
-import { type LogViewLine, plainText } from '@fairlead/ui/lib/log-rows';
+
+import type { LogViewLine } from '@fairlead/ui/lib/log-lines';
+import { plainText } from '@fairlead/ui/lib/plain-text';
+import { levelOfLine } from './log-errors.ts';
 
 export interface DeploymentLogLine {
   readonly stream: 'system' | 'stdout' | 'stderr';
   readonly step: string;
   readonly text: string;
+  readonly unixMs: number;
 }
 
 export interface LiveBatch {
@@ -22,13 +26,14 @@ export function storedLines(
   const fillTo = (number: number, group: string) => {
     const missing = number - out.length;
     for (let left = missing; left > 0; left -= 1) {
-      out.push({ text: left === missing ? lostLinesText(missing) : '', group, tone: 'system' });
+      const text = left === missing ? lostLinesText(missing) : '';
+      out.push({ ...viewLine({ stream: 'system', step: group, text, unixMs: 0 }, out.length), unixMs: null });
     }
   };
   for (const line of lines) {
     if (line.number < out.length) continue;
     fillTo(line.number, line.step);
-    out.push(toViewLine(line));
+    out.push(viewLine(line, line.number));
   }
   fillTo(end, lines.at(-1)?.step ?? '');
   return out;
@@ -51,13 +56,16 @@ export function liveTail(batches: readonly LiveBatch[], end: number): Tail {
   }
   const lines: LogViewLine[] = [];
   for (let line = byNumber.get(end); line !== undefined; line = byNumber.get(end + lines.length))
-    lines.push(toViewLine(line));
+    lines.push(viewLine(line, end + lines.length));
   return { lines, hasGap: byNumber.size > lines.length };
 }
 
-function toViewLine(line: DeploymentLogLine): LogViewLine {
-  const tone = line.stream === 'stderr' ? 'error' : line.stream === 'system' ? 'system' : 'plain';
-  return { text: plainText(line.text), group: line.step, tone };
+/** `number` counts from 0. */
+export function viewLine({ stream, step, text: raw, unixMs }: DeploymentLogLine, number: number): LogViewLine {
+  const text = plainText(raw);
+  const system = stream === 'system';
+  const level = system ? null : levelOfLine(text);
+  return { id: `L${number + 1}`, raw, text, group: step, level, system, unixMs, source: '', json: null };
 }
 
 function lostLinesText(count: number): string {

@@ -1,6 +1,6 @@
 'use client';
 // Deployment log: reads the store, follows the live stream, and merges both by line number.
-import type { LogViewLine } from '@fairlead/ui/lib/log-rows';
+import type { LogViewLine } from '@fairlead/ui/lib/log-lines';
 import { useQuery } from '@tanstack/react-query';
 import { useMemo, useState } from 'react';
 import { useLiveEvents } from '../../api/live.tsx';

@@ -1,34 +1,20 @@
 'use client';
 // Certificate of a domain's host: its state, the last failure, and the next step.
-import type { CertificateView } from '@fairlead/core/certificate/schema';
 import { Button } from '@fairlead/ui/button';
 import { Card, CardHeader } from '@fairlead/ui/card';
 import { ErrorNote } from '@fairlead/ui/error-state';
 import { RelativeTime } from '@fairlead/ui/relative-time';
-import { StatePill, type Tone } from '@fairlead/ui/state-pill';
+import { StatePill } from '@fairlead/ui/state-pill';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { DomainDetail } from '../../api/types.ts';
+import { CERTIFICATE_STATE, ORDER_STEP } from '../../common/certificate/states.ts';
 import { useAction } from '../../common/form/use-action.ts';
 import { useMe } from '../../common/organization/me.tsx';
-
-const STATE: Record<CertificateView['state'], readonly [Tone, string]> = {
-  waiting: ['idle', 'Waiting'],
-  ordering: ['busy', 'Ordering'],
-  issued: ['ok', 'Issued'],
-  failed: ['bad', 'Failed'],
-  expired: ['bad', 'Expired'],
-};
-
-const STEP: Record<NonNullable<CertificateView['step']>, string> = {
-  account: 'Opening the account at the certificate authority.',
-  order: 'Placing the order.',
-  validate: 'The certificate authority checks that the name leads to this server.',
-  issue: 'Receiving the certificate.',
-};
+import { HoverLink } from '../../common/page/hover-link.tsx';
 
 export function CertificateCard({ domain }: { readonly domain: DomainDetail }) {
-  const { can } = useMe();
+  const { can, paths } = useMe();
   const trpc = useTRPC();
   const queryClient = useQueryClient();
   const query = useQuery(trpc.certificate.get.queryOptions({ domainId: domain.id }));
@@ -41,12 +27,26 @@ export function CertificateCard({ domain }: { readonly domain: DomainDetail }) {
   );
   if (query.data === undefined || query.data.kind === 'local') return null;
   const { certificate } = query.data;
-  const [tone, label] = query.data.kind === 'off' ? (['idle', 'Off'] as const) : STATE[certificate?.state ?? 'waiting'];
+  const [tone, label] =
+    query.data.kind === 'off' ? (['idle', 'Off'] as const) : CERTIFICATE_STATE[certificate?.state ?? 'waiting'];
   const isOrdering = certificate?.state === 'ordering';
   const failure = certificate?.failure ?? null;
   return (
     <Card className="mb-6">
-      <CardHeader title="Certificate" detail={<StatePill tone={tone}>{label}</StatePill>} />
+      <CardHeader
+        title="Certificate"
+        detail={<StatePill tone={tone}>{label}</StatePill>}
+        action={
+          certificate === null ? null : (
+            <HoverLink
+              href={paths.certificate(certificate.id)}
+              className="text-sm text-ink-soft underline decoration-line-strong underline-offset-2 hover:text-ink"
+            >
+              Details
+            </HoverLink>
+          )
+        }
+      />
       <div className="flex flex-col gap-3 border-line border-t px-4 py-4 text-sm">
         {query.data.kind === 'off' ? (
           <p className="text-ink-soft">
@@ -55,15 +55,16 @@ export function CertificateCard({ domain }: { readonly domain: DomainDetail }) {
           </p>
         ) : certificate === null || certificate.state === 'waiting' ? (
           <p className="text-ink-soft">
-            It is ordered within seconds, once a server of the app is connected. Point the DNS record of{' '}
+            Fairlead orders it within seconds, once a server of the app is connected. Point the DNS record of{' '}
             <span className="font-mono">{domain.host}</span> at {domain.serverName ?? "the app's server"}, with port 80
             open.
           </p>
         ) : null}
-        {isOrdering ? <p className="text-ink-soft">{STEP[certificate.step ?? 'account']}</p> : null}
+        {isOrdering ? <p className="text-ink-soft">{ORDER_STEP[certificate.step ?? 'account']}</p> : null}
         {certificate?.notAfter == null ? null : (
           <p className="text-ink-soft">
-            Issued by {certificate.issuer}. Expires <RelativeTime at={certificate.notAfter} />
+            {query.data.kind === 'upload' ? 'Uploaded, issued' : 'Issued'} by {certificate.issuer}. Expires{' '}
+            <RelativeTime at={certificate.notAfter} />
             {certificate.renewAt === null ? null : (
               <>
                 , renewed <RelativeTime at={certificate.renewAt} />

@@ -1,22 +1,26 @@
 'use client';
-import { domainLabel } from '@fairlead/core/domain/rules';
+import { domainLabel, isWildcard } from '@fairlead/core/domain/rules';
 import { buttonClass } from '@fairlead/ui/button';
 import { Card } from '@fairlead/ui/card';
 import { EmptyState } from '@fairlead/ui/empty-state';
 import { PageHeader } from '@fairlead/ui/page-header';
 import { RelativeTime } from '@fairlead/ui/relative-time';
-import { SearchInput } from '@fairlead/ui/search-input';
 import { SkeletonRows } from '@fairlead/ui/skeleton';
+import { StateText } from '@fairlead/ui/state-pill';
 import { Cell, HeadCell, Row, rowLink, Table, TableHead } from '@fairlead/ui/table';
 import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
 import { ExternalLink, Globe } from 'lucide-react';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { Outputs } from '../../api/types.ts';
+import { hostLook } from '../../common/host/host-state.ts';
+import { FilterBar } from '../../common/list/filter-bar.tsx';
+import { activeFilters } from '../../common/list/list-filter.ts';
+import { ListFooter } from '../../common/list/list-footer.tsx';
+import { NoMatches } from '../../common/list/no-matches.tsx';
 import { useMe } from '../../common/organization/me.tsx';
 // Lists every host name of the organization with its target.
 import { OrganizationLive } from '../../common/organization/organization-live.tsx';
 import { HoverLink } from '../../common/page/hover-link.tsx';
-import { LoadMore } from '../../common/page/load-more.tsx';
 import { Page } from '../../common/page/page.tsx';
 import { QueryView } from '../../common/page/query-view.tsx';
 import { useUrlSearch } from '../../common/page/use-url-state.ts';
@@ -33,12 +37,7 @@ export function DomainListPage() {
     <OrganizationLive>
       <Page>
         <PageHeader title="Domains" />
-        <SearchInput
-          label="Search domains"
-          value={search.typed}
-          onValueChange={search.setTyped}
-          className="mb-4 sm:max-w-80"
-        />
+        <FilterBar search={{ ...search, label: 'Search domains' }} filters={[]} />
         <Card>
           <QueryView query={domains} skeleton={<SkeletonRows rows={8} />}>
             {(data) => {
@@ -47,7 +46,12 @@ export function DomainListPage() {
                 return (
                   <>
                     <DomainRows domains={items} />
-                    <LoadMore query={domains} />
+                    <ListFooter
+                      query={domains}
+                      shown={items.length}
+                      total={data.pages[0]?.total ?? null}
+                      noun={['domain', 'domains']}
+                    />
                   </>
                 );
               }
@@ -61,11 +65,11 @@ export function DomainListPage() {
                     </HoverLink>
                   }
                 >
-                  A domain routes visitors to an app. Attach one on the app's Domains page, and point its DNS record at
-                  the app's server. Fairlead then orders its certificate.
+                  A domain routes visitors to an app. Attach one on the app's Domains page. Its page here then names the
+                  DNS records to set, checks them, and shows the certificate.
                 </EmptyState>
               ) : (
-                <EmptyState title={`No domain matches “${search.value}”`}>Search by host or by app.</EmptyState>
+                <NoMatches noun="domains" active={activeFilters(search.value, [])} />
               );
             }}
           </QueryView>
@@ -82,6 +86,7 @@ function DomainRows({ domains }: { readonly domains: Outputs['domain']['list']['
       <TableHead>
         <HeadCell>Host</HeadCell>
         <HeadCell>App</HeadCell>
+        <HeadCell>State</HeadCell>
         <HeadCell className="max-md:hidden">Server</HeadCell>
         <HeadCell numeric className="max-sm:hidden">
           Attached
@@ -106,24 +111,35 @@ function DomainRows({ domains }: { readonly domains: Outputs['domain']['list']['
               {domain.appName}
               <span className="ml-2 text-sm text-ink-faint max-sm:hidden">{domain.environmentName}</span>
             </Cell>
+            <Cell>
+              <HostText domain={domain} />
+            </Cell>
             <Cell className="whitespace-nowrap max-md:hidden">{domain.serverName ?? '–'}</Cell>
             <Cell numeric className="max-sm:hidden">
               <RelativeTime at={domain.createdAt} className="font-sans text-ink-soft" />
             </Cell>
             <Cell>
-              <a
-                href={domain.url}
-                target="_blank"
-                rel="noreferrer"
-                aria-label={`Open ${domainLabel(domain)} in a new tab`}
-                className="relative z-10 flex size-8 items-center justify-center rounded-control text-ink-faint hover:bg-hover hover:text-ink"
-              >
-                <ExternalLink size={15} aria-hidden="true" />
-              </a>
+              {isWildcard(domain) ? null : (
+                <a
+                  href={domain.url}
+                  target="_blank"
+                  rel="noreferrer"
+                  aria-label={`Open ${domainLabel(domain)} in a new tab`}
+                  className="relative z-10 flex size-8 items-center justify-center rounded-control text-ink-faint hover:bg-hover hover:text-ink"
+                >
+                  <ExternalLink size={15} aria-hidden="true" />
+                </a>
+              )}
             </Cell>
           </Row>
         ))}
       </tbody>
     </Table>
   );
+}
+
+function HostText({ domain }: { readonly domain: Outputs['domain']['list']['items'][number] }) {
+  if (domain.hostState === null) return <StateText tone="idle">Local</StateText>;
+  const [tone, label] = hostLook(domain.hostState, domain.hostConflict);
+  return <StateText tone={tone}>{label}</StateText>;
 }

@@ -1,6 +1,6 @@
 'use client';
 // Domain page: the target, and the proxy's request policy. Saved changes take effect at once.
-import { domainLabel } from '@fairlead/core/domain/rules';
+import { domainLabel, isWildcard } from '@fairlead/core/domain/rules';
 import { PageHeader } from '@fairlead/ui/page-header';
 import { useToast } from '@fairlead/ui/toast';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
@@ -20,9 +20,11 @@ import { AccessSection } from './access-section.tsx';
 import { CertificateCard } from './certificate-card.tsx';
 import type { Draft, PolicyDraft } from './draft.ts';
 import { HeadersSection } from './headers-section.tsx';
+import { HostCard } from './host-card.tsx';
 import { LimitsSection } from './limits-section.tsx';
 import { ErrorPagesSection, MaintenanceSection } from './pages-section.tsx';
 import { TargetSection } from './target-section.tsx';
+import { TlsSections } from './tls-sections.tsx';
 
 export function DomainPage({ initial }: { readonly initial: DomainDetail }) {
   const { paths } = useMe();
@@ -52,20 +54,24 @@ export function DomainPage({ initial }: { readonly initial: DomainDetail }) {
             </>
           }
           actions={
-            <a
-              href={domain.url}
-              target="_blank"
-              rel="noreferrer"
-              aria-label={`Open ${domainLabel(domain)} in a new tab`}
-              className="flex size-8 items-center justify-center rounded-control text-ink-faint hover:bg-hover hover:text-ink"
-            >
-              <ExternalLink size={15} aria-hidden="true" />
-            </a>
+            isWildcard(domain) ? null : (
+              <a
+                href={domain.url}
+                target="_blank"
+                rel="noreferrer"
+                aria-label={`Open ${domainLabel(domain)} in a new tab`}
+                className="flex size-8 items-center justify-center rounded-control text-ink-faint hover:bg-hover hover:text-ink"
+              >
+                <ExternalLink size={15} aria-hidden="true" />
+              </a>
+            )
           }
         />
         {/* A saved or discarded draft resets the form, and typed passwords with it. */}
         <MeScope scope={domain} isProtected={domain.isEnvironmentProtected}>
+          <HostCard domain={domain} />
           <CertificateCard domain={domain} />
+          <TlsSections domain={domain} />
           <PolicyForm key={edition} domain={domain} onEnd={() => setEdition((count) => count + 1)} />
         </MeScope>
       </Page>

@@ -3,29 +3,37 @@
 // account; the API tells them apart.
 import { buttonClass } from '@fairlead/ui/button';
 import { ErrorNote } from '@fairlead/ui/error-state';
-import { Field, Input } from '@fairlead/ui/input';
+import { Field } from '@fairlead/ui/input';
+import { PasswordInput } from '@fairlead/ui/password-input';
 import { SubmitButton } from '@fairlead/ui/submit-button';
 import { useMutation } from '@tanstack/react-query';
 import Link from 'next/link';
 import type { FormEvent } from 'react';
 import { readFailure } from '../../api/failure.ts';
 import { useTRPC } from '../../api/trpc.tsx';
+import { useFormErrors } from '../../common/form/use-form-errors.ts';
+import { IdentityFrame } from '../../common/identity/identity-frame.tsx';
+import { LinkProblem, type LinkProblemProps } from '../../common/identity/link-problem.tsx';
 import { useLinkToken } from '../../common/identity/use-link-token.ts';
 
 export interface ResetPasswordFormProps {
+  readonly title: string;
+  readonly lead: string;
   readonly submitLabel: string;
   readonly done: string;
-  /** Replaces the API's message about an invalid link where no new one can be requested. */
-  readonly linkInvalid?: string;
+  /** Text and way on for a link that was used or has expired. */
+  readonly linkInvalid: Omit<LinkProblemProps, 'title'>;
 }
 
-export function ResetPasswordForm({ submitLabel, done, linkInvalid }: ResetPasswordFormProps) {
+const REQUIRED = { password: 'Enter a new password.' };
+
+export function ResetPasswordForm({ title, lead, submitLabel, done, linkInvalid }: ResetPasswordFormProps) {
   const token = useLinkToken();
   const reset = useMutation(useTRPC().account.resetPassword.mutationOptions());
-  const failure = reset.error === null ? null : readFailure(reset.error);
-  const ownMessage = failure?.code === 'account.link_invalid' ? linkInvalid : undefined;
+  const { form, fields, note, isComplete } = useFormErrors(reset.error, REQUIRED);
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
+    if (!isComplete()) return;
     const password = String(new FormData(event.currentTarget).get('password'));
     reset.mutate(
       { token: token ?? '', password },
@@ -33,36 +41,36 @@ export function ResetPasswordForm({ submitLabel, done, linkInvalid }: ResetPassw
       { onSuccess: () => window.history.replaceState(null, '', window.location.pathname) },
     );
   };
-  if (reset.isSuccess) {
-    return (
-      <div className="flex flex-col gap-5">
-        <p role="status">{done}</p>
-        <Link href="/sign-in" className={buttonClass('accent', 'large')}>
-          Sign in
-        </Link>
-      </div>
-    );
+  if (token === '' && !reset.isSuccess) {
+    return <LinkProblem {...linkInvalid} title="This link is incomplete" lead="Open the full link from the email." />;
   }
-  if (token === '') {
-    return <ErrorNote>This link is incomplete. Open the full link from the email, or request a new one.</ErrorNote>;
+  if (reset.error !== null && readFailure(reset.error).code === 'account.link_invalid') {
+    return <LinkProblem {...linkInvalid} title="This link was used or has expired" />;
   }
   return (
-    <form onSubmit={submit} className="flex flex-col gap-4">
-      <Field
-        label="New password"
-        hint="At least 12 characters. A few words are easier to remember."
-        error={failure?.fields.password}
-      >
-        {(control) => (
-          <Input {...control} name="password" type="password" autoComplete="new-password" minLength={12} required />
-        )}
-      </Field>
-      {failure === null || failure.fields.password !== undefined ? null : (
-        <ErrorNote>{ownMessage ?? failure.message}</ErrorNote>
+    <IdentityFrame title={title} lead={lead}>
+      {reset.isSuccess ? (
+        <div className="flex flex-col gap-5">
+          <p role="status">{done}</p>
+          <Link href="/sign-in" className={buttonClass('accent', 'large')}>
+            Sign in
+          </Link>
+        </div>
+      ) : (
+        <form ref={form} onSubmit={submit} noValidate className="flex flex-col gap-4">
+          <Field
+            label="New password"
+            hint="At least 12 characters. A few words are easier to remember."
+            error={fields.password}
+          >
+            {(control) => <PasswordInput {...control} name="password" autoComplete="new-password" autoFocus required />}
+          </Field>
+          {note === null ? null : <ErrorNote>{note}</ErrorNote>}
+          <SubmitButton variant="accent" size="large" pending={reset.isPending}>
+            {submitLabel}
+          </SubmitButton>
+        </form>
       )}
-      <SubmitButton variant="accent" size="large" pending={reset.isPending}>
-        {submitLabel}
-      </SubmitButton>
-    </form>
+    </IdentityFrame>
   );
 }

@@ -3,6 +3,7 @@ import { safeNext } from './safe-next.ts';
 
 test.each([
   ['/acme/apps?search=x', '/acme/apps?search=x'],
+  ['/acme/deployments/dep_1?view=log#L12', '/acme/deployments/dep_1?view=log#L12'],
   [null, '/'],
   [undefined, '/'],
   ['', '/'],

@@ -1,81 +1,80 @@
 'use client';
-// Sign-in with email and password, then a second factor if the account has one; or with a passkey. Invariant: one
-// message for every wrong pair, so that it reveals no account.
+// Sign-in with email and password, with a passkey, or through GitHub; then a second factor if the account has one.
 import { hasPasskeys } from '@fairlead/auth/client';
 import { Button } from '@fairlead/ui/button';
 import { ErrorNote } from '@fairlead/ui/error-state';
 import { Field, Input } from '@fairlead/ui/input';
+import { PasswordInput } from '@fairlead/ui/password-input';
 import { SubmitButton } from '@fairlead/ui/submit-button';
-import { KeyRound } from 'lucide-react';
+import { GitPullRequest, KeyRound } from 'lucide-react';
 import Link from 'next/link';
 import { type FormEvent, useState, useSyncExternalStore } from 'react';
-import { type SignInOutcome, signIn, signInByCode, signInByPasskey } from '../../common/identity/session-calls.ts';
-
-type Failure = Exclude<SignInOutcome, 'ok' | 'needs_code'>;
-
-const MESSAGE: Record<Failure, string> = {
-  wrong: 'Email or password is wrong.',
-  code_wrong: 'The code is wrong or was used already. Enter a new code.',
-  expired: 'That took too long. Sign in again from the start.',
-  passkey_refused: 'This passkey belongs to no account here. Sign in another way, then add it to your account.',
-  passkey_closed: 'No passkey was used. Try again, or sign in with your password.',
-  too_many:
-    'Too many attempts from here. Wait a few minutes, or sign in with a passkey or from a device that you used before.',
-  unreachable: "The control plane didn't answer. Check that it runs, then try again.",
-};
+import { type SignInOutcome, signIn, signInByPasskey, startGithubSignIn } from '../../common/identity/session-calls.ts';
+import { CodeForm } from './code-form.tsx';
+import { safeNext } from './safe-next.ts';
+import { messageOf, type SignInFailure } from './sign-in-messages.ts';
 
 const never = () => () => undefined;
 
-export function SignInForm({ next }: { readonly next: string }) {
+export interface SignInFormProps {
+  /** Page to open afterwards. */
+  readonly next: string;
+  /** True if the operator lets people sign in through GitHub. */
+  readonly hasGithub: boolean;
+}
+
+export function SignInForm({ next: path, hasGithub }: SignInFormProps) {
   const [step, setStep] = useState<'password' | 'code'>('password');
-  const [pending, setPending] = useState<'form' | 'passkey' | null>(null);
-  const [failed, setFailed] = useState<Failure | null>(null);
+  const [pending, setPending] = useState<'form' | 'passkey' | 'github' | null>(null);
+  const [failed, setFailed] = useState<SignInFailure | null>(null);
   const canUsePasskeys = useSyncExternalStore(never, hasPasskeys, () => false);
 
+  // The server never sees the fragment of the link; the browser keeps it through the redirect to this page.
+  const nextPage = () => safeNext(path.includes('#') ? path : `${path}${window.location.hash}`);
   const run = async (kind: 'form' | 'passkey', call: () => Promise<SignInOutcome>) => {
     setPending(kind);
     setFailed(null);
     const outcome = await call();
     // A full page load discards the state of the anonymous session.
-    if (outcome === 'ok') return window.location.assign(next);
+    if (outcome === 'ok') return window.location.assign(nextPage());
     if (outcome === 'needs_code') setStep('code');
     else setFailed(outcome);
-    if (outcome === 'expired') setStep('password');
+    setPending(null);
+  };
+  const goToGithub = async () => {
+    setPending('github');
+    setFailed(null);
+    const started = await startGithubSignIn(nextPage());
+    if (typeof started === 'object') return window.location.assign(started.url);
+    setFailed(started);
     setPending(null);
   };
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     const form = new FormData(event.currentTarget);
     const text = (field: string) => String(form.get(field));
-    void run('form', () => (step === 'code' ? signInByCode(text('code')) : signIn(text('email'), text('password'))));
+    void run('form', () => signIn(text('email'), text('password')));
   };
-  const note = failed === null ? null : <ErrorNote>{MESSAGE[failed]}</ErrorNote>;
+  const note = failed === null ? null : <ErrorNote>{messageOf(failed)}</ErrorNote>;
 
   if (step === 'code') {
     return (
-      <form key="code" onSubmit={submit} className="flex flex-col gap-4">
-        <Field label="Code" hint="Six digits of your authenticator app, or one of your recovery codes.">
-          {(control) => (
-            <Input {...control} mono name="code" autoComplete="one-time-code" autoFocus spellCheck={false} required />
-          )}
-        </Field>
-        {note}
-        <SubmitButton variant="accent" size="large" pending={pending === 'form'}>
-          Continue
-        </SubmitButton>
-        <Button variant="ghost" onClick={() => setStep('password')}>
-          Start over
-        </Button>
-      </form>
+      <CodeForm
+        onDone={() => window.location.assign(nextPage())}
+        onStartOver={(failure) => {
+          setStep('password');
+          setFailed(failure);
+        }}
+      />
     );
   }
   return (
     <form key="password" onSubmit={submit} className="flex flex-col gap-4">
       <Field label="Email">
-        {(control) => <Input {...control} name="email" type="email" autoComplete="username" required />}
+        {(control) => <Input {...control} name="email" type="email" autoComplete="username" autoFocus required />}
       </Field>
       <Field label="Password">
-        {(control) => <Input {...control} name="password" type="password" autoComplete="current-password" required />}
+        {(control) => <PasswordInput {...control} name="password" autoComplete="current-password" required />}
       </Field>
       {note}
       <SubmitButton variant="accent" size="large" pending={pending === 'form'}>
@@ -89,6 +88,16 @@ export function SignInForm({ next }: { readonly next: string }) {
           onClick={() => void run('passkey', signInByPasskey)}
         >
           Sign in with a passkey
+        </Button>
+      ) : null}
+      {hasGithub ? (
+        <Button
+          size="large"
+          icon={<GitPullRequest size={15} />}
+          pending={pending === 'github'}
+          onClick={() => void goToGithub()}
+        >
+          Sign in with GitHub
         </Button>
       ) : null}
       <p className="text-center text-sm">

@@ -3,6 +3,7 @@
 import { Button } from '@fairlead/ui/button';
 import { ErrorNote, ErrorState } from '@fairlead/ui/error-state';
 import { Field, Input } from '@fairlead/ui/input';
+import { PasswordInput } from '@fairlead/ui/password-input';
 import { RelativeTime } from '@fairlead/ui/relative-time';
 import { Spinner } from '@fairlead/ui/spinner';
 import { SubmitButton } from '@fairlead/ui/submit-button';
@@ -11,7 +12,9 @@ import { type FormEvent, useState } from 'react';
 import { readFailure } from '../../api/failure.ts';
 import { useTRPC, useTRPCClient } from '../../api/trpc.tsx';
 import type { Me, Outputs } from '../../api/types.ts';
+import { useFormErrors } from '../../common/form/use-form-errors.ts';
 import { IdentityFrame } from '../../common/identity/identity-frame.tsx';
+import { LinkProblem } from '../../common/identity/link-problem.tsx';
 import { signIn, signOut } from '../../common/identity/session-calls.ts';
 import { roleLabel } from '../../common/organization/role-labels.ts';
 import { forgetInvitationToken, keepInvitationToken, useInvitationToken } from './use-invitation-token.ts';
@@ -30,19 +33,25 @@ export function InvitationPage({ user }: { readonly user: User | null }) {
     staleTime: Number.POSITIVE_INFINITY,
   });
   if (token === '') {
-    return (
-      <IdentityFrame title="This link is incomplete" lead="Copy the full link and open it again.">
-        <span />
-      </IdentityFrame>
-    );
+    return <LinkProblem title="This link is incomplete" lead="Copy the full link and open it again." />;
   }
   if (preview.error !== null) {
     const failure = readFailure(preview.error);
+    if (failure.code === 'invitation.token_invalid') {
+      return (
+        <LinkProblem
+          title="This invitation no longer works"
+          lead="It was used, has expired or was revoked. Ask the person who invited you for a new one. If you joined already, sign in."
+          {...(user === null ? { way: { label: 'Sign in', href: '/sign-in' } } : {})}
+        />
+      );
+    }
     return (
       <IdentityFrame title="Invitation" lead="">
         <ErrorState
           message={failure.message}
-          {...(failure.code === 'invitation.token_invalid' ? {} : { onRetry: () => void preview.refetch() })}
+          errorId={failure.errorId ?? undefined}
+          onRetry={() => void preview.refetch()}
         />
       </IdentityFrame>
     );
@@ -119,14 +128,17 @@ function JoinAs({ token, preview, user }: PartProps & { readonly user: User }) {
   );
 }
 
+const REQUIRED = { name: 'Enter your name.', email: 'Enter your email address.', password: 'Enter a password.' };
+
 function NewAccount({ token, preview }: PartProps) {
   const trpc = useTRPC();
   const claim = useMutation(trpc.invitation.claim.mutationOptions());
   const [opening, setOpening] = useState(false);
-  const failure = claim.error === null ? null : readFailure(claim.error);
+  const { form: formRef, fields, note, isComplete } = useFormErrors(claim.error, REQUIRED);
 
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
+    if (!isComplete()) return;
     const form = new FormData(event.currentTarget);
     const text = (field: string) => String(form.get(field) ?? '');
     const email = preview.email ?? text('email').trim();
@@ -149,13 +161,13 @@ function NewAccount({ token, preview }: PartProps) {
 
   return (
     <div className="flex flex-col gap-6">
-      <form onSubmit={submit} noValidate className="flex flex-col gap-4">
-        <Field label="Your name" error={failure?.fields.name}>
-          {(control) => <Input {...control} name="name" autoComplete="name" autoFocus />}
+      <form ref={formRef} onSubmit={submit} noValidate className="flex flex-col gap-4">
+        <Field label="Your name" error={fields.name}>
+          {(control) => <Input {...control} name="name" autoComplete="name" autoFocus required />}
         </Field>
         <Field
           label="Email"
-          error={failure?.fields.email}
+          error={fields.email}
           hint={preview.email === null ? undefined : 'The invitation is for this address.'}
         >
           {(control) => (
@@ -172,11 +184,11 @@ function NewAccount({ token, preview }: PartProps) {
         <Field
           label="Password"
           hint="At least 12 characters. A few words are easier to remember."
-          error={failure?.fields.password}
+          error={fields.password}
         >
-          {(control) => <Input {...control} name="password" type="password" autoComplete="new-password" />}
+          {(control) => <PasswordInput {...control} name="password" autoComplete="new-password" required />}
         </Field>
-        {failure === null || Object.keys(failure.fields).length > 0 ? null : <ErrorNote>{failure.message}</ErrorNote>}
+        {note === null ? null : <ErrorNote>{note}</ErrorNote>}
         <SubmitButton variant="accent" size="large" pending={claim.isPending || opening}>
           Create account and join
         </SubmitButton>

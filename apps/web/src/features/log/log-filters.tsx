@@ -1,10 +1,15 @@
 'use client';
 // Filters of an app's log, stored in the URL so that a search can be linked.
+import { Button } from '@fairlead/ui/button';
 import { Checkbox, Select } from '@fairlead/ui/input';
+import type { FieldChoice, LogField } from '@fairlead/ui/lib/log-lines';
 import { SearchInput } from '@fairlead/ui/search-input';
+import { X } from 'lucide-react';
+import { useMemo } from 'react';
 import type { AppDetail } from '../../api/types.ts';
 import { placementOf } from '../../common/app/app-placement.ts';
 import { useUrlFilter, useUrlSearch } from '../../common/page/use-url-state.ts';
+import { formatFields, parseFields } from './log-lines.ts';
 
 const levels = ['debug', 'info', 'warn', 'error'] as const;
 type Level = (typeof levels)[number];
@@ -23,6 +28,9 @@ const spans = [
   { value: 'all', label: 'All retained', lengthMs: null },
 ] as const;
 
+/** Two beside each other on a phone. */
+const CONTROL = 'max-sm:basis-[calc(50%-0.25rem)] sm:max-w-44';
+
 export interface LogFilterValues {
   readonly text: string;
   readonly regex: boolean;
@@ -30,6 +38,7 @@ export interface LogFilterValues {
   readonly process: string;
   readonly instanceId: string;
   readonly serverId: string;
+  readonly fields: readonly LogField[];
   /** Length of the searched period in milliseconds; null searches from the beginning. */
   readonly lengthMs: number | null;
 }
@@ -42,12 +51,13 @@ function useFields() {
     instance: useUrlFilter('instance'),
     server: useUrlFilter('server'),
     span: useUrlFilter('span'),
+    fields: useUrlFilter('fields'),
   };
 }
 
 export function useLogFilters(): LogFilterValues {
   const text = useUrlFilter('text');
-  const { regex, level, process, instance, server, span } = useFields();
+  const { regex, level, process, instance, server, span, fields } = useFields();
   return {
     text: text.value,
     regex: regex.value !== '',
@@ -55,13 +65,31 @@ export function useLogFilters(): LogFilterValues {
     process: process.value,
     instanceId: instance.value,
     serverId: server.value,
+    fields: useMemo(() => parseFields(fields.value), [fields.value]),
     lengthMs: (spans.find((each) => each.value === span.value) ?? spans[1]).lengthMs,
   };
 }
 
-export function LogFilters({ app, live }: { readonly app: AppDetail; readonly live: boolean }) {
+/** Adds a field to the filter, or removes it. */
+export function useToggleField(): (field: LogField) => void {
+  const { fields } = useFields();
+  return ({ name, value }) => {
+    const known = parseFields(fields.value);
+    const without = known.filter((each) => each.name !== name || each.value !== value);
+    fields.set(formatFields(without.length < known.length ? without : [...known, { name, value }]));
+  };
+}
+
+export interface LogFiltersProps {
+  readonly app: AppDetail;
+  readonly choices: readonly FieldChoice[];
+}
+
+export function LogFilters({ app, choices }: LogFiltersProps) {
   const search = useUrlSearch('text');
   const { regex, level, process, instance, server, span } = useFields();
+  const { fields } = useLogFilters();
+  const toggleField = useToggleField();
   const processes = [...new Set(['web', ...app.instances.map((each) => each.process), process.value])].filter(Boolean);
   const instances = [...new Set([...app.instances.map(({ id }): string => id), instance.value])].filter(Boolean);
   const servers = placementOf(app)?.servers ?? [];
@@ -76,27 +104,25 @@ export function LogFilters({ app, live }: { readonly app: AppDetail; readonly li
       />
       <Checkbox
         label="Regex"
-        className="h-9 px-1"
+        className="h-9 px-1 max-sm:basis-[calc(50%-0.25rem)]"
         checked={regex.value !== ''}
         onChange={(event) => regex.set(event.target.checked ? '1' : '')}
       />
       <Choice label="Level" value={level.value} onChange={level.set} first="All levels">
         {levels.map((each) => ({ value: each, label: levelWord[each] }))}
       </Choice>
-      {live ? null : (
-        <Select
-          aria-label="Time"
-          className="max-sm:flex-1 sm:max-w-44"
-          value={span.value}
-          onChange={(event) => span.set(event.target.value)}
-        >
-          {spans.map((each) => (
-            <option key={each.value} value={each.value}>
-              {each.label}
-            </option>
-          ))}
-        </Select>
-      )}
+      <Select
+        aria-label="Time"
+        className={CONTROL}
+        value={span.value}
+        onChange={(event) => span.set(event.target.value)}
+      >
+        {spans.map((each) => (
+          <option key={each.value} value={each.value}>
+            {each.label}
+          </option>
+        ))}
+      </Select>
       {processes.length > 1 ? (
         <Choice label="Process" value={process.value} onChange={process.set} first="All processes">
           {processes.map((each) => ({ value: each, label: each }))}
@@ -112,6 +138,39 @@ export function LogFilters({ app, live }: { readonly app: AppDetail; readonly li
           {servers.map((each) => ({ value: each.serverId, label: each.serverName }))}
         </Choice>
       ) : null}
+      {choices.length > 0 ? (
+        <Select
+          aria-label="Field"
+          className={CONTROL}
+          value=""
+          onChange={(event) => parseFields(event.target.value).forEach(toggleField)}
+        >
+          <option value="">Filter by field</option>
+          {choices.map(({ name, values }) => (
+            <optgroup key={name} label={name}>
+              {values.map(({ value, count }) => (
+                <option key={value} value={formatFields([{ name, value }])}>
+                  {`${value} (${count})`}
+                </option>
+              ))}
+            </optgroup>
+          ))}
+        </Select>
+      ) : null}
+      {fields.map((field) => (
+        <Button
+          key={`${field.name} ${field.value}`}
+          size="small"
+          title="Remove this filter"
+          onClick={() => toggleField(field)}
+          className="max-w-60"
+        >
+          <span className="min-w-0 truncate font-mono">
+            {field.name}={field.value}
+          </span>
+          <X size={14} aria-hidden="true" />
+        </Button>
+      ))}
     </div>
   );
 }
@@ -132,12 +191,7 @@ interface ChoiceProps {
 
 function Choice({ label, value, first, onChange, children }: ChoiceProps) {
   return (
-    <Select
-      aria-label={label}
-      className="max-sm:flex-1 sm:max-w-44"
-      value={value}
-      onChange={(event) => onChange(event.target.value)}
-    >
+    <Select aria-label={label} className={CONTROL} value={value} onChange={(event) => onChange(event.target.value)}>
       <option value="">{first}</option>
       {children.map((each) => (
         <option key={each.value} value={each.value}>

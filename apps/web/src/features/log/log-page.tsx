@@ -1,71 +1,68 @@
 'use client';
-// Log page of an app, queried from its servers: a search back in time, or a live tail.
+// Log page of an app: stored and new lines in one view, with one set of filters in the URL.
 import { Button } from '@fairlead/ui/button';
 import { EmptyState } from '@fairlead/ui/empty-state';
 import { ErrorState } from '@fairlead/ui/error-state';
 import { plural } from '@fairlead/ui/lib/format';
+import { type FieldChoice, fieldChoices, hasFields } from '@fairlead/ui/lib/log-lines';
 import { Skeleton } from '@fairlead/ui/skeleton';
 import { StateMark, StateText } from '@fairlead/ui/state-pill';
-import { Segmented } from '@fairlead/ui/tabs';
-import { useInfiniteQuery } from '@tanstack/react-query';
-import { useSubscription } from '@trpc/tanstack-react-query';
-import { RefreshCw } from 'lucide-react';
-import { type ReactNode, useState } from 'react';
+import { Pause, Play } from 'lucide-react';
+import { usePathname, useSearchParams } from 'next/navigation';
+import { type ReactNode, useEffect, useMemo, useState } from 'react';
 import { readFailure } from '../../api/failure.ts';
-import { useTRPC, useTRPCClient } from '../../api/trpc.tsx';
-import type { AppDetail, LogFilter, LogLine } from '../../api/types.ts';
+import type { AppDetail, LogFilter } from '../../api/types.ts';
 import { useAppInEnvironment } from '../../common/app/app-placement.ts';
+import { LogView } from '../../common/log/log-view.tsx';
 import { useUrlFilter } from '../../common/page/use-url-state.ts';
-import { AppLogLines } from './app-log-lines.tsx';
-import { LogFilters, type LogFilterValues, useLogFilters } from './log-filters.tsx';
-import { appendTail, joinPages, olderThan } from './log-lines.ts';
+import { LogFilters, type LogFilterValues, useLogFilters, useToggleField } from './log-filters.tsx';
+import { momentOfId, regexOfField, toViewLines } from './log-lines.ts';
+import { type AppLog, useAppLog } from './use-app-log.ts';
 
-const MODES = [
-  { value: 'live', label: 'Live' },
-  { value: 'search', label: 'Search' },
-] as const;
-const PAGE_LINES = 500;
-const TAIL_FIRST_LINES = 200;
+const HEIGHT = 'h-[28rem] lg:h-[calc(100dvh-19rem)] lg:min-h-[28rem]';
+/** Value of `mode` that holds new lines back. */
+const PAUSED = 'paused';
 
 export function LogPage({ slug, initial }: { readonly slug: string; readonly initial: AppDetail }) {
   const { app, placement } = useAppInEnvironment(slug, initial);
-  const mode = useUrlFilter('mode');
   const filters = useLogFilters();
-  const live = mode.value !== 'search';
+  const mode = useUrlFilter('mode');
+  const at = useUrlFilter('at');
+  const [choices, setChoices] = useState<readonly FieldChoice[]>([]);
   const filter = filterOf(app.id, app.environmentId, filters);
-  const key = JSON.stringify([filter, filters.lengthMs]);
+  const aroundMs = momentOfId(at.value);
+  const key = JSON.stringify([filter, filters.lengthMs, aroundMs]);
   return (
     <section aria-label="Logs" className="flex flex-col gap-4">
-      <div className="flex flex-wrap items-center gap-2">
-        <Segmented
-          label="Live or search"
-          value={live ? 'live' : 'search'}
-          options={MODES}
-          onValueChange={(value) => mode.set(value === 'live' ? '' : value)}
-        />
-        <div className="min-w-0 flex-1 max-sm:basis-full">
-          <LogFilters app={app} live={live} />
-        </div>
-      </div>
+      <LogFilters app={app} choices={choices} />
       {placement === null ? (
-        <LogFrame status={null}>
+        <LogFrame>
           <EmptyState title="Not running yet">Log lines appear here when a deployment has started the app.</EmptyState>
         </LogFrame>
-      ) : live ? (
-        <LiveTail key={key} app={app} filter={filter} />
       ) : (
-        <Search key={key} app={app} filter={filter} lengthMs={filters.lengthMs} />
+        <AppLogView
+          key={key}
+          app={app}
+          filter={filter}
+          filters={filters}
+          linkedId={aroundMs === null ? null : at.value}
+          aroundMs={aroundMs}
+          isPaused={mode.value === PAUSED}
+          onPausedChange={(paused) => mode.set(paused ? PAUSED : '')}
+          onLeaveLine={() => at.set('')}
+          onChoices={setChoices}
+        />
       )}
     </section>
   );
 }
 
 function filterOf(appId: string, environmentId: string, filters: LogFilterValues): LogFilter {
-  const { text, regex, level, process, instanceId, serverId } = filters;
+  const { level, process, instanceId, serverId } = filters;
   return {
     appId,
     environmentId,
-    ...(text === '' ? {} : { text, regex }),
+    ...textFilterOf(filters),
     ...(level === null ? {} : { level }),
     ...(process === '' ? {} : { process }),
     ...(instanceId === '' ? {} : { instanceId }),
@@ -73,141 +70,126 @@ function filterOf(appId: string, environmentId: string, filters: LogFilterValues
   };
 }
 
-interface ViewProps {
+/** A server filters by one text: by the one searched for, else by the first field. The browser filters by all fields. */
+function textFilterOf({ text, regex, fields }: LogFilterValues): Pick<LogFilter, 'text' | 'regex'> {
+  if (text !== '') return { text, regex };
+  const ofField = fields[0] === undefined ? null : regexOfField(fields[0]);
+  return ofField === null ? {} : { text: ofField, regex: true };
+}
+
+interface AppLogViewProps {
   readonly app: AppDetail;
   readonly filter: LogFilter;
+  readonly filters: LogFilterValues;
+  readonly linkedId: string | null;
+  readonly aroundMs: number | null;
+  readonly isPaused: boolean;
+  readonly onPausedChange: (paused: boolean) => void;
+  readonly onLeaveLine: () => void;
+  readonly onChoices: (choices: readonly FieldChoice[]) => void;
 }
 
-/** `key` is the filter: a changed filter restarts the tail. */
-function LiveTail({ app, filter }: ViewProps) {
-  const trpc = useTRPC();
-  const [lines, setLines] = useState<readonly LogLine[]>([]);
-  const [failures, setFailures] = useState<ReadonlyMap<string, string>>(new Map());
-  const tail = useSubscription(
-    trpc.log.tail.subscriptionOptions(
-      { ...filter, limit: TAIL_FIRST_LINES },
-      {
-        // A stream that breaks is reopened, and starts with the newest lines again.
-        onStarted: () => setLines([]),
-        onData: ({ serverId, lines: arrived, failure }) => {
-          if (failure !== null) setFailures((all) => new Map(all).set(serverId, failure));
-          setLines((all) =>
-            appendTail(
-              all,
-              arrived.map((line) => ({ ...line, serverId })),
-            ),
-          );
-        },
-      },
-    ),
+function AppLogView(props: AppLogViewProps) {
+  const { app, filter, filters, linkedId, aroundMs, isPaused, onChoices } = props;
+  const live = aroundMs === null && !isPaused;
+  const log = useAppLog({ filter, lengthMs: filters.lengthMs, aroundMs, live });
+  const toggleField = useToggleField();
+  const params = useSearchParams();
+  const pathname = usePathname();
+  const { fields } = filters;
+  const all = useMemo(() => toViewLines(log.lines), [log.lines]);
+  const lines = useMemo(
+    () => (fields.length === 0 ? all : all.filter((line) => hasFields(line, fields))),
+    [all, fields],
   );
-  if (tail.status === 'error') {
-    return (
-      <LogFrame status={null}>
-        <LogError error={tail.error} onRetry={tail.reset} />
-      </LogFrame>
-    );
-  }
-  return (
-    <LogFrame
-      status={
-        tail.status === 'pending' ? (
-          <StateText tone="live">Live</StateText>
-        ) : (
-          <StateText tone="busy">Connecting</StateText>
-        )
-      }
-    >
-      <MissingServers app={app} failures={[...failures].map(([serverId, sentence]) => ({ serverId, sentence }))} />
-      <AppLogLines
-        lines={lines}
-        follows
-        marked={filter.regex === true ? '' : (filter.text ?? '')}
-        head={null}
-        empty={
-          <p className="px-4 py-2 font-sans text-base text-ink-faint">
-            {filter.text === undefined
-              ? 'Waiting for the first log line…'
-              : 'No line matches yet. New ones appear here.'}
-          </p>
-        }
-      />
-    </LogFrame>
-  );
-}
+  useEffect(() => onChoices(fieldChoices(all)), [all, onChoices]);
 
-function Search({ app, filter, lengthMs }: ViewProps & { readonly lengthMs: number | null }) {
-  const trpc = useTRPC();
-  const client = useTRPCClient();
-  const found = useInfiniteQuery({
-    queryKey: [...trpc.log.search.pathKey(), filter, lengthMs],
-    initialPageParam: null as number | null,
-    queryFn: ({ pageParam, signal }) =>
-      client.log.search.query(
-        {
-          ...filter,
-          limit: PAGE_LINES,
-          ...(lengthMs === null ? {} : { fromUnixMs: Date.now() - lengthMs }),
-          ...(pageParam === null ? {} : { toUnixMs: pageParam }),
-        },
-        { signal },
-      ),
-    getNextPageParam: (_, pages) => olderThan(pages),
-    retry: false,
-    refetchOnWindowFocus: false,
-  });
-  if (found.data === undefined) {
-    return found.error === null ? (
-      <Skeleton className="h-[28rem] lg:h-[calc(100dvh-19rem)]" />
+  if (!log.loaded) {
+    return log.error === null ? (
+      <Skeleton className={HEIGHT} />
     ) : (
-      <LogFrame status={null}>
-        <LogError error={found.error} onRetry={() => void found.refetch()} />
+      <LogFrame>
+        <LogError error={log.error} onRetry={log.retry} />
       </LogFrame>
     );
   }
-  const lines = joinPages(found.data.pages);
-  const failures = found.data.pages[0]?.failures ?? [];
+  const isFiltered = filters.text !== '' || filters.level !== null || fields.length > 0;
+  const environment = params.get('environment');
+  /** Address of a line, with all filters or without them. */
+  const hrefOf = (id: string, withFilters: boolean) => {
+    const changed = new URLSearchParams(withFilters ? params : environment === null ? {} : { environment });
+    changed.delete('mode');
+    changed.set('at', id);
+    return `${pathname}?${changed}`;
+  };
   return (
-    <LogFrame
-      status={
-        <>
-          <span className="text-ink-faint text-sm" aria-live="polite">
-            {plural(lines.length, 'line')}
-            {found.hasNextPage ? ', and older ones' : ''}
-          </span>
-          <Button
-            size="small"
-            variant="ghost"
-            icon={<RefreshCw size={14} aria-hidden="true" />}
-            pending={found.isRefetching}
-            onClick={() => void found.refetch()}
-          >
-            Search again
-          </Button>
-        </>
-      }
-    >
-      <MissingServers app={app} failures={failures} />
-      <AppLogLines
+    <div className={HEIGHT}>
+      <LogView
+        className="h-full"
         lines={lines}
-        follows={false}
-        marked={filter.regex === true ? '' : (filter.text ?? '')}
+        live={live && log.tailState !== 'failed'}
+        numbered={false}
+        histogram
+        fileName={`${app.slug}.log`}
+        filteredBy={filters.regex ? '' : filters.text}
+        linkedId={linkedId}
+        hrefOf={({ id }) => hrefOf(id, true)}
+        contextHrefOf={({ id }) => (isFiltered ? hrefOf(id, false) : null)}
+        onField={toggleField}
+        status={<LogStatus log={log} lineCount={lines.length} {...props} />}
+        notice={
+          <>
+            <MissingServers app={app} failures={log.failures} />
+            {log.tailState === 'failed' || log.error !== null ? (
+              <LogError error={log.error ?? log.tailError} onRetry={log.retry} />
+            ) : null}
+          </>
+        }
         head={
-          found.hasNextPage ? (
-            <div className="flex justify-center pb-2 font-sans">
-              <Button size="small" pending={found.isFetchingNextPage} onClick={() => void found.fetchNextPage()}>
+          log.hasOlder ? (
+            <div className="flex justify-center py-1 font-sans">
+              <Button size="small" pending={log.isLoadingOlder} onClick={log.loadOlder}>
                 Show older lines
               </Button>
             </div>
           ) : null
         }
         empty={
-          <EmptyState className="font-sans" title="No line matches">
-            Use a shorter search, a longer time range or all levels.
-          </EmptyState>
+          isFiltered ? 'No line matches. Use a shorter search, a longer time range or all levels.' : 'No lines yet.'
         }
       />
-    </LogFrame>
+    </div>
+  );
+}
+
+interface LogStatusProps extends AppLogViewProps {
+  readonly log: AppLog;
+  readonly lineCount: number;
+}
+
+function LogStatus({ log, lineCount, aroundMs, isPaused, onPausedChange, onLeaveLine }: LogStatusProps) {
+  return (
+    <>
+      {aroundMs !== null ? (
+        <Button size="small" onClick={onLeaveLine}>
+          Back to newest lines
+        </Button>
+      ) : (
+        <Button
+          size="small"
+          icon={isPaused ? <Play size={14} aria-hidden="true" /> : <Pause size={14} aria-hidden="true" />}
+          onClick={() => onPausedChange(!isPaused)}
+        >
+          {isPaused ? 'Resume' : 'Pause'}
+        </Button>
+      )}
+      {log.tailState === 'live' ? <StateText tone="live">Live</StateText> : null}
+      {log.tailState === 'connecting' ? <StateText tone="busy">Connecting</StateText> : null}
+      <span className="text-ink-faint text-sm max-sm:hidden">
+        {plural(lineCount, 'line')}
+        {log.hasOlder ? ', and older ones' : ''}
+      </span>
+    </>
   );
 }
 
@@ -225,7 +207,7 @@ function LogError({ error, onRetry }: { readonly error: unknown; readonly onRetr
 
 interface MissingServersProps {
   readonly app: AppDetail;
-  readonly failures: readonly { readonly serverId: string; readonly sentence: string }[];
+  readonly failures: AppLog['failures'];
 }
 
 /** Lists servers that did not answer: their lines are missing. */
@@ -248,14 +230,9 @@ function MissingServers({ app, failures }: MissingServersProps) {
   );
 }
 
-function LogFrame({ status, children }: { readonly status: ReactNode; readonly children: ReactNode }) {
+function LogFrame({ children }: { readonly children: ReactNode }) {
   return (
-    <div className="flex h-[28rem] flex-col overflow-hidden rounded-card border border-line bg-surface lg:h-[calc(100dvh-19rem)] lg:min-h-[28rem]">
-      {status === null ? null : (
-        <div className="flex min-h-11 items-center justify-between gap-3 border-line border-b px-4 py-1.5">
-          {status}
-        </div>
-      )}
+    <div className={`${HEIGHT} flex flex-col overflow-hidden rounded-card border border-line bg-surface`}>
       {children}
     </div>
   );

@@ -86,7 +86,7 @@ function InviteForm({ onClose }: { readonly onClose: () => void }) {
           hint={
             mailAvailable
               ? 'Only this address can accept.'
-              : "Email isn't configured: FAIRLEAD_SMTP_URL and FAIRLEAD_MAIL_FROM are not set."
+              : "Email isn't configured: the operator has not set mail.smtp_url_file and mail.from."
           }
           error={failure?.fields.email}
         >

@@ -18,7 +18,7 @@ export function DangerCard() {
   const [open, setOpen] = useState<'transfer' | 'leave' | 'delete' | null>(null);
   const close = () => setOpen(null);
   return (
-    <Card>
+    <Card id="danger-zone" className="scroll-mt-4">
       <CardHeader title="Danger zone" />
       {can('organization.transfer') ? (
         <Setting title="Transfer ownership" detail="Another member becomes the owner, and you become an admin.">

@@ -12,7 +12,7 @@ import { Setting } from '../../common/form/setting.tsx';
 export function KeyCard() {
   const [open, setOpen] = useState(false);
   return (
-    <Card>
+    <Card id="encryption" className="scroll-mt-4">
       <CardHeader title="Encryption" />
       <Setting
         title="Data key"

@@ -37,7 +37,7 @@ export function NameCard({ readOnly }: { readonly readOnly: boolean }) {
     );
   };
   return (
-    <Card>
+    <Card id="name" className="scroll-mt-4">
       <CardHeader title="Name" />
       <form onSubmit={submit} noValidate className="flex flex-col gap-4 border-line border-t px-4 py-4">
         <Field label="Name" error={failure?.fields.name}>

@@ -26,7 +26,7 @@ export function TwoFactorCard({ readOnly }: { readonly readOnly: boolean }) {
       ? 'Members without one are refused until they set one up in their account.'
       : 'Sign in with a passkey, or set up two-factor sign-in, yourself first: you would lock yourself out.';
   return (
-    <Card>
+    <Card id="security" className="scroll-mt-4">
       <CardHeader title="Security" />
       <Setting title="Require two-factor sign-in" detail={detail}>
         {readOnly ? (

@@ -1,82 +1,101 @@
 'use client';
-// Problems that need a person, first on the overview. Shows one quiet line when there are none.
+// Problems that need a person, first on the overview, grouped by kind. Shows one quiet line when there are none.
 import { Button } from '@fairlead/ui/button';
 import { StateMark } from '@fairlead/ui/state-pill';
 import { useState } from 'react';
-import type { ControlPlaneWarning, Overview } from '../../api/types.ts';
+import type { ControlPlaneNotice, Overview } from '../../api/types.ts';
 import { useMe } from '../../common/organization/me.tsx';
-import type { Paths } from '../../common/organization/paths.ts';
 import { HoverLink } from '../../common/page/hover-link.tsx';
-
-type Item = Overview['attention'][number];
-
-/** Maximum number of problems before the list is expanded: more would push everything else off the first screen. */
-const SHOWN_FIRST = 4;
-
-const BAD: ReadonlySet<string> = new Set(['deployment_failed', 'server_offline', 'disk_short', 'backup_failed']);
+import { AttentionGroupRow } from './attention-group.tsx';
+import { useAcknowledge } from './use-acknowledge.ts';
 
 export interface AttentionProps {
-  readonly items: readonly Item[];
-  /** Problems of the control plane itself, which only operators get. They come first. */
-  readonly warnings: readonly ControlPlaneWarning[];
+  readonly attention: Overview['attention'];
+  /** Problems of the control plane itself and a newer version, which only operators get. They come first. */
+  readonly warnings: readonly ControlPlaneNotice[];
+  /** The only project that is shown; undefined shows all. */
+  readonly projectId: AttentionProject;
 }
 
-export function Attention({ items: own, warnings }: AttentionProps) {
-  const [all, setAll] = useState(false);
-  const { paths } = useMe();
-  const items = [
-    ...warnings.map((warning) => ({ ...warning, key: warning.title, href: paths.controlPlane })),
-    ...own.map((item) => ({ ...item, key: keyOf(item), href: hrefOf(item, paths) })),
-  ];
-  const shown = all ? items : items.slice(0, SHOWN_FIRST);
-  if (items.length === 0) {
-    return (
-      <p className="flex min-h-11 items-center gap-2.5 rounded-card border border-line bg-surface px-4 text-ink-soft">
-        <StateMark tone="ok" />
-        Nothing needs your attention.
-      </p>
-    );
-  }
+export type AttentionProject = Parameters<typeof useAcknowledge>[0];
+
+export function Attention({ attention: { groups, acknowledged }, warnings, projectId }: AttentionProps) {
+  const [showsHidden, setShowsHidden] = useState(false);
+  const actions = useAcknowledge(projectId);
+  const hiddenCount = acknowledged.reduce((sum, { count }) => sum + count, 0);
+  const isQuiet = groups.length + warnings.length === 0;
   return (
     <section aria-label="Needs attention" className="overflow-hidden rounded-card border border-line bg-surface">
-      <ul>
-        {shown.map((item) => (
-          <li
-            key={item.key}
-            className="relative flex gap-3 border-line border-b px-4 py-3 last:border-b-0 hover:bg-hover"
-          >
-            <span className="mt-1">
-              <StateMark tone={BAD.has(item.kind) ? 'bad' : 'warn'} />
-            </span>
-            <div className="min-w-0">
-              <HoverLink
-                href={item.href}
-                className="font-medium after:absolute after:inset-0 after:content-[''] focus-visible:outline-none focus-visible:after:outline-2 focus-visible:after:-outline-offset-2 focus-visible:after:outline-accent-text"
-              >
-                {item.title}
-              </HoverLink>
-              <p className="text-pretty text-sm text-ink-soft">{item.detail}</p>
-            </div>
-          </li>
-        ))}
-      </ul>
-      {shown.length < items.length ? (
-        <div className="border-line border-t p-1.5">
-          <Button variant="ghost" size="small" onClick={() => setAll(true)}>
-            {items.length - shown.length} more need attention
-          </Button>
+      <h2 className="sr-only">Needs attention</h2>
+      {isQuiet ? (
+        <p className="flex min-h-11 items-center gap-2.5 px-4 text-ink-soft">
+          <StateMark tone="ok" />
+          Nothing needs your attention.
+        </p>
+      ) : (
+        <ul>
+          {warnings.map((warning) => (
+            <Warning key={warning.title} warning={warning} />
+          ))}
+          {groups.map((group) => (
+            <AttentionGroupRow key={group.kind} group={group} projectId={projectId} act={actions.acknowledge} />
+          ))}
+        </ul>
+      )}
+      {hiddenCount === 0 ? null : (
+        <div className="border-line border-t">
+          <div className="p-1.5">
+            <Button
+              variant="ghost"
+              size="small"
+              aria-expanded={showsHidden}
+              onClick={() => setShowsHidden(!showsHidden)}
+            >
+              {showsHidden ? 'Hide' : 'Show'} acknowledged ({hiddenCount})
+            </Button>
+          </div>
+          {showsHidden ? (
+            <ul aria-label="Acknowledged" className="border-line border-t bg-sunken">
+              {acknowledged.map((group) => (
+                <AttentionGroupRow
+                  key={group.kind}
+                  group={group}
+                  projectId={projectId}
+                  act={actions.restore}
+                  isAcknowledged
+                />
+              ))}
+            </ul>
+          ) : null}
         </div>
-      ) : null}
+      )}
     </section>
   );
 }
 
-function keyOf(item: Item): string {
-  return `${item.kind} ${item.deploymentId ?? item.serverId ?? item.appSlug} ${item.environmentId} ${item.title}`;
-}
+/** Notices that are no problem, and those that are one now; the rest warns. */
+const NOTICE_TONE: Partial<Record<ControlPlaneNotice['kind'], 'idle' | 'bad'>> = {
+  update_available: 'idle',
+  disk_short: 'bad',
+  backup_failed: 'bad',
+};
 
-function hrefOf(item: Item, paths: Paths): string {
-  if (item.deploymentId !== null) return paths.deployment(item.deploymentId);
-  if (item.serverId !== null) return paths.server(item.serverId);
-  return item.appSlug === null ? paths.overview : paths.app(item.appSlug, item.environmentId ?? undefined);
+function Warning({ warning: { kind, title, detail } }: { readonly warning: ControlPlaneNotice }) {
+  const { paths } = useMe();
+  return (
+    <li className="relative flex gap-3 border-line border-b px-4 py-3 last:border-b-0 hover:bg-hover">
+      <span className="mt-1">
+        <StateMark tone={NOTICE_TONE[kind] ?? 'warn'} />
+      </span>
+      <div className="min-w-0">
+        <HoverLink
+          href={paths.controlPlane}
+          className="font-medium after:absolute after:inset-0 after:content-[''] focus-visible:outline-none focus-visible:after:outline-2 focus-visible:after:-outline-offset-2 focus-visible:after:outline-accent-text"
+        >
+          {title}
+        </HoverLink>
+        <p className="text-pretty text-sm text-ink-soft">{detail}</p>
+      </div>
+    </li>
+  );
 }

@@ -9,11 +9,9 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { Plus } from 'lucide-react';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { Overview } from '../../api/types.ts';
-import { AppRows, refetchInterval } from '../../common/app/app-rows.tsx';
 import { useLiveServerFigures } from '../../common/app/use-live-figures.ts';
-import { DeploymentRows } from '../../common/deployment/deployment-rows.tsx';
 import { useMe } from '../../common/organization/me.tsx';
-// Overview page: problems first, then apps, servers and the latest deployments.
+// Overview page: first steps, then problems, totals, apps and servers.
 import { OrganizationLive } from '../../common/organization/organization-live.tsx';
 import { HoverLink } from '../../common/page/hover-link.tsx';
 import { Page } from '../../common/page/page.tsx';
@@ -21,7 +19,13 @@ import { QueryView } from '../../common/page/query-view.tsx';
 import { useProjectFilter } from '../../common/project/project-filter.ts';
 import { ProjectSwitcher } from '../../common/project/project-switcher.tsx';
 import { ServerCard } from '../../common/server/server-card.tsx';
-import { Attention } from './attention.tsx';
+import { Attention, type AttentionProject } from './attention.tsx';
+import { Checklist } from './checklist.tsx';
+import { OverviewAppRows } from './overview-app-rows.tsx';
+import { Totals } from './totals.tsx';
+
+/** Refetch interval in milliseconds; changes are refetched at once. */
+const REREAD_EVERY_MS = 10_000;
 
 export function OverviewPage() {
   const { can, paths } = useMe();
@@ -30,7 +34,8 @@ export function OverviewPage() {
   const overview = useQuery({
     ...trpc.overview.get.queryOptions(project.input),
     placeholderData: keepPreviousData,
-    refetchInterval: (query) => refetchInterval(query.state.data?.apps),
+    // No event tells of new totals.
+    refetchInterval: REREAD_EVERY_MS,
   });
   return (
     <OrganizationLive>
@@ -58,42 +63,31 @@ export function OverviewPage() {
 interface OverviewBodyProps {
   readonly overview: Overview;
   /** The only project that is shown; undefined shows all. */
-  readonly projectId: string | undefined;
+  readonly projectId: AttentionProject;
 }
 
 function OverviewBody({ overview, projectId }: OverviewBodyProps) {
   const { isOperator, paths } = useMe();
-  const warnings = useQuery(useTRPC().controlPlane.listWarnings.queryOptions(undefined, { enabled: isOperator }));
+  const warnings = useQuery(useTRPC().controlPlane.listNotices.queryOptions(undefined, { enabled: isOperator }));
   const apps = projectId === undefined ? paths.apps : paths.projectApps(projectId);
   return (
     <div className="flex flex-col gap-6">
-      <Attention items={overview.attention} warnings={warnings.data?.items ?? []} />
+      {overview.checklist === null ? null : <Checklist steps={overview.checklist} />}
+      <Attention attention={overview.attention} warnings={warnings.data?.items ?? []} projectId={projectId} />
+      <Totals totals={overview.totals} />
       <Card>
         <CardHeader
           title="Apps"
           detail={plural(overview.appCount, 'app')}
           action={<MoreLink href={apps} shown={overview.apps.length} all={overview.appCount} what="apps" />}
         />
-        {overview.apps.length === 0 ? <NoApps filtered={projectId !== undefined} /> : <AppRows apps={overview.apps} />}
-      </Card>
-      <Servers overview={overview} />
-      <Card>
-        <CardHeader
-          title="Latest deployments"
-          action={
-            overview.deployments.length === 0 ? null : (
-              <HoverLink href={paths.deployments} className="rounded-mark text-sm text-ink-soft hover:text-ink">
-                All deployments
-              </HoverLink>
-            )
-          }
-        />
-        {overview.deployments.length === 0 ? (
-          <EmptyState title="No deployments yet">Deployments appear here with commit, log and duration.</EmptyState>
+        {overview.apps.length === 0 ? (
+          <NoApps filtered={projectId !== undefined} />
         ) : (
-          <DeploymentRows deployments={overview.deployments} withApp />
+          <OverviewAppRows apps={overview.apps} />
         )}
       </Card>
+      <Servers overview={overview} />
     </div>
   );
 }
@@ -150,7 +144,7 @@ function NoApps({ filtered }: { readonly filtered: boolean }) {
         ) : null
       }
     >
-      Enter the clone URL of a Git repository. Fairlead builds it on your server, runs a health check, and serves it
+      Choose a repository, an image or a folder. Fairlead builds it on your server, runs a health check, and serves it
       over HTTPS.
     </EmptyState>
   );
@@ -160,6 +154,7 @@ function OverviewSkeleton() {
   return (
     <div className="flex flex-col gap-6">
       <Skeleton className="h-11 w-full" />
+      <Skeleton className="h-[92px] w-full" />
       <Card>
         <CardHeader title="Apps" />
         <SkeletonRows rows={4} />

@@ -64,7 +64,9 @@ function reasonsOf({ underWay, secretGroups, volumes, sharedHosts }: Move): stri
     ...(underWay ? ['A deployment is waiting or under way. Wait for it or cancel it.'] : []),
     ...(secretGroups.length === 0
       ? []
-      : [`It has shared secrets of its project: ${list.format(secretGroups)}. Detach them on its Secrets page.`]),
+      : [
+          `It has shared secrets of its project: ${list.format(secretGroups)}. Detach them under Environment variables.`,
+        ]),
     ...(volumes.length === 0
       ? []
       : [

@@ -53,8 +53,8 @@ export function AgentRolloutDialog({ available, open, onClose }: AgentRolloutDia
           ))}
         </ol>
         <p>
-          A wave starts once every server of the wave before runs the new agent and is connected. The first failure
-          stops the upgrade: the failed server goes back to its agent, and the other servers keep theirs.
+          A wave starts once every server of the previous wave runs the new agent and is connected. The first failure
+          stops the upgrade: the failed server returns to its previous agent, and the other servers keep theirs.
         </p>
         <p>Apps keep running and no request is lost.</p>
         {passedOver === null ? null : <p>{passedOver}</p>}

@@ -10,8 +10,8 @@ import { useTRPC } from '../../api/trpc.tsx';
 import type { AgentRollout } from '../../api/types.ts';
 import { useAction } from '../../common/form/use-action.ts';
 import { useMe } from '../../common/organization/me.tsx';
-import { AgentRolloutDialog } from './agent-rollout-dialog.tsx';
 import { leftOutSentence, nameList, skipSentence, stopSentence, waveSentence } from './rollout-text.ts';
+import { AgentRolloutDialog } from './server-dialogs.ts';
 
 /** Hidden when there is nothing to report. */
 export function AgentRolloutNote() {
@@ -24,9 +24,9 @@ export function AgentRolloutNote() {
   const mayUpgrade = can('server.upgrade');
   const ask = <Button onClick={() => setAsking(true)}>Upgrade all</Button>;
   const dialog =
-    available === null ? null : (
-      <AgentRolloutDialog available={available} open={asking} onClose={() => setAsking(false)} />
-    );
+    available !== null && asking ? (
+      <AgentRolloutDialog available={available} open onClose={() => setAsking(false)} />
+    ) : null;
 
   if (rollout?.state === 'running') {
     return (
@@ -61,7 +61,7 @@ export function AgentRolloutNote() {
           actions={mayUpgrade ? actions : null}
         >
           <p>{stopSentence(rollout)}</p>
-          {other ? <p>Agent {available.version} is available by now.</p> : null}
+          {other ? <p>Agent {available.version} is now available.</p> : null}
           <LeftOut servers={rollout.leftOut} />
         </Note>
         {dialog}

@@ -8,11 +8,11 @@ import { Skeleton } from '@fairlead/ui/skeleton';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { readFailure } from '../../api/failure.ts';
 import { useTRPC } from '../../api/trpc.tsx';
-import type { ServerDetail, ServerDrain } from '../../api/types.ts';
+import type { ServerDrain, ServerSummary } from '../../api/types.ts';
 import { DrainedApps } from './drained-apps.tsx';
 
 export interface DrainDialogProps {
-  readonly server: ServerDetail;
+  readonly server: ServerSummary;
   readonly open: boolean;
   readonly onClose: () => void;
 }

@@ -113,6 +113,7 @@ function TrustedProxyFields({ draft: { proxy, change, problem } }: { readonly dr
       <div className="flex flex-col gap-1">
         <Checkbox
           label="PROXY protocol"
+          aria-invalid={problem('proxyProtocol') === undefined ? undefined : true}
           checked={proxy.proxyProtocol}
           onChange={(event) => change({ proxyProtocol: event.target.checked })}
         />

@@ -12,18 +12,19 @@ import { useRouter } from 'next/navigation';
 import { useState } from 'react';
 import { readFailure } from '../../api/failure.ts';
 import { useTRPC } from '../../api/trpc.tsx';
-import type { ServerDetail } from '../../api/types.ts';
+import type { ServerSummary } from '../../api/types.ts';
 import { useMe } from '../../common/organization/me.tsx';
 import { DrainedApps } from './drained-apps.tsx';
-import { MoveAppsDialog } from './move-apps-dialog.tsx';
+import { isMovable, MoveAppsDialog } from './move-apps-dialog.tsx';
 import { RemoveServerForm } from './remove-server-form.tsx';
+import { ServerMoves } from './server-moves.tsx';
 import { UninstallCommand } from './uninstall-command.tsx';
 
-/** Poll interval of the apps that are on their way, in milliseconds. */
+/** Poll interval of the apps that are moving, in milliseconds. */
 const ASK_EVERY_MS = 3000;
 
 export interface RemoveServerDialogProps {
-  readonly server: ServerDetail;
+  readonly server: ServerSummary;
   readonly open: boolean;
   readonly onClose: () => void;
 }
@@ -50,7 +51,8 @@ export function RemoveServerDialog({ server, open, onClose }: RemoveServerDialog
       >
         <div className="flex flex-col gap-3 text-pretty text-ink-soft">
           <p>
-            Its agent can't connect any more. If the machine still runs, it serves its apps until you remove it there:
+            Its agent can no longer connect. If the machine still runs, it serves its apps until you remove the agent
+            there:
           </p>
           <UninstallCommand />
         </div>
@@ -72,7 +74,7 @@ export function RemoveServerDialog({ server, open, onClose }: RemoveServerDialog
 }
 
 interface RemovalStepsProps {
-  readonly server: ServerDetail;
+  readonly server: ServerSummary;
   readonly onDeleted: () => void;
   readonly onAsked: () => void;
 }
@@ -105,7 +107,7 @@ function RemovalSteps({ server, onDeleted, onAsked }: RemovalStepsProps) {
       state: isDrained ? 'done' : 'running',
       detail: isDrained ? null : (
         <div className="flex flex-col items-start gap-2">
-          <p>Nothing is deployed to the server any more. Apps that also run elsewhere leave it.</p>
+          <p>Nothing more is deployed to the server. Apps that also run elsewhere leave it.</p>
           <Button variant="accent" pending={drain.isPending} onClick={start}>
             Drain server
           </Button>
@@ -121,18 +123,17 @@ function RemovalSteps({ server, onDeleted, onAsked }: RemovalStepsProps) {
           <div className="flex flex-col items-start gap-2">
             <p>These apps are still on it:</p>
             <DrainedApps apps={apps} />
+            <ServerMoves serverId={server.id} />
             {leaveVolumes || apps.some(({ stays }) => stays === 'volumes') ? (
               <Checkbox
                 label="Leave volumes behind"
-                hint="Apps with volumes start with empty ones on the other server. Their data stays on this machine."
+                hint="Apps whose volumes you do not copy start with empty ones. Their data stays on the machine."
                 checked={leaveVolumes}
                 onChange={(event) => setLeaveVolumes(event.target.checked)}
               />
             ) : null}
             <span className="flex flex-wrap gap-2">
-              {apps.some(({ stays }) => stays === 'only_here') ? (
-                <Button onClick={() => setMoving(true)}>Move apps</Button>
-              ) : null}
+              {apps.some(isMovable) ? <Button onClick={() => setMoving(true)}>Move apps</Button> : null}
               {apps.some(({ stays }) => stays === null) ? (
                 <Button pending={drain.isPending} onClick={start}>
                   Drain again
@@ -164,7 +165,7 @@ function RemovalSteps({ server, onDeleted, onAsked }: RemovalStepsProps) {
       <MoveAppsDialog
         server={server}
         apps={apps}
-        leaveVolumes={leaveVolumes}
+        leavesVolumes={leaveVolumes}
         open={moving}
         onClose={() => setMoving(false)}
       />

@@ -1,5 +1,5 @@
 'use client';
-// Last step of a removal: the typed name, and what becomes of the volumes.
+// Last step of a removal: the typed name, and the choice about the volumes.
 import { Button } from '@fairlead/ui/button';
 import { ErrorNote } from '@fairlead/ui/error-state';
 import { Checkbox } from '@fairlead/ui/input';
@@ -7,12 +7,12 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { readFailure } from '../../api/failure.ts';
 import { useTRPC } from '../../api/trpc.tsx';
-import type { ServerDetail } from '../../api/types.ts';
+import type { ServerSummary } from '../../api/types.ts';
 import { TypedNameField } from '../../common/form/confirm-delete.tsx';
 import { useFreshMutation, wasCancelled } from '../../common/identity/confirm-identity.tsx';
 
 export interface RemoveServerFormProps {
-  readonly server: ServerDetail;
+  readonly server: ServerSummary;
   /** True: its agent answers and removes itself. */
   readonly withAgent: boolean;
   readonly onAsked: () => void;
@@ -45,8 +45,8 @@ export function RemoveServerForm({ server, withAgent, onAsked, onDeleted }: Remo
       {withAgent ? (
         <>
           <p>
-            The agent stops everything it runs, then removes its service, control groups, firewall rules, caches and its
-            own program, and reports when it is done.
+            The agent stops everything it runs. Then it removes its service, control groups, firewall rules, caches and
+            program, and reports when it is done.
           </p>
           <Checkbox
             label="Delete volumes too"

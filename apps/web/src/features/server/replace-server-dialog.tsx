@@ -14,9 +14,10 @@ import { useMe } from '../../common/organization/me.tsx';
 import { RemoveServerForm } from './remove-server-form.tsx';
 import { ReplacedApps } from './replaced-apps.tsx';
 import { ReplacementTarget } from './replacement-target.tsx';
+import { ServerMoves } from './server-moves.tsx';
 import { UninstallCommand } from './uninstall-command.tsx';
 
-/** Poll interval of the apps that are on their way, in milliseconds. */
+/** Poll interval of the apps that are moving, in milliseconds. */
 const ASK_EVERY_MS = 3000;
 
 export interface ReplaceServerDialogProps {
@@ -41,7 +42,7 @@ export function ReplaceServerDialog({ server, open, onClose }: ReplaceServerDial
       title={isDeleted ? `${server.name} is replaced` : `Replace ${server.name}`}
       detail={
         isDeleted
-          ? 'It can’t come back under its identity.'
+          ? 'Its identity is revoked, so it can’t come back.'
           : 'Its apps move to another server. The lost one does not have to answer.'
       }
       footer={<Button onClick={close}>Close</Button>}
@@ -93,7 +94,13 @@ function ReplacementSteps({ server, onDeleted }: ReplacementStepsProps) {
       id: 'live',
       title: 'Wait until they are live',
       state: stateOf(1),
-      detail: phase === 1 ? <ReplacedApps apps={apps} /> : null,
+      detail:
+        phase === 1 ? (
+          <div className="flex flex-col gap-3">
+            <ReplacedApps apps={apps} />
+            <ServerMoves serverId={server.id} />
+          </div>
+        ) : null,
     },
     {
       id: 'leave',
@@ -132,6 +139,6 @@ function ReplacementSteps({ server, onDeleted }: ReplacementStepsProps) {
 function phaseOf(isDrained: boolean, drain: ServerDrain | undefined): number {
   if (drain === undefined || !isDrained) return 0;
   if (drain.apps.length === 0) return 3;
-  if (drain.apps.some(({ stays }) => stays === 'only_here')) return 0;
-  return drain.apps.every(({ stays }) => stays === null) ? 2 : 1;
+  if (drain.apps.some(({ stays, move }) => stays === 'only_here' && move === null)) return 0;
+  return drain.apps.every(({ stays, move }) => stays === null && move === null) ? 2 : 1;
 }

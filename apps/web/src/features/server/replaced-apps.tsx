@@ -1,24 +1,25 @@
 'use client';
-// Apps of a server that is being replaced, with the hosts of their domains and how far each is.
+// Apps of a server that is being replaced, with the hosts of their domains and the progress of each.
 import type { ServerDrain } from '../../api/types.ts';
 import { useMe } from '../../common/organization/me.tsx';
 import { HoverLink } from '../../common/page/hover-link.tsx';
+import { VolumeCopies } from './volume-copies.tsx';
 
 type StayReason = NonNullable<ServerDrain['apps'][number]['stays']>;
 
 const progress: Readonly<Record<StayReason, string>> = {
   only_here: 'Moves to the new server.',
-  under_way: 'Its deployment is under way.',
+  under_way: 'Its deployment is running.',
   not_live_elsewhere: 'It is not live on the new server. Deploy it again, or approve its deployment.',
   offline_elsewhere: 'Its other servers are offline.',
-  volumes: 'It has volumes.',
+  volumes: 'Moves to the new server.',
 };
 
 export function ReplacedApps({ apps }: { readonly apps: ServerDrain['apps'] }) {
   const { paths } = useMe();
   return (
     <ul className="flex flex-col gap-1.5">
-      {apps.map(({ appId, environmentId, slug, name, environmentName, hosts, hasVolumes, stays }) => (
+      {apps.map(({ appId, environmentId, slug, name, environmentName, hosts, volumes, move, stays }) => (
         <li key={`${appId} ${environmentId}`} className="min-w-0 break-words">
           <HoverLink href={paths.app(slug, environmentId)} className="rounded-mark text-ink underline">
             {name}
@@ -26,9 +27,13 @@ export function ReplacedApps({ apps }: { readonly apps: ServerDrain['apps'] }) {
           <span className="text-sm">· {environmentName}</span>
           {hosts.length === 0 ? null : <span className="block font-mono text-xs">{hosts.join(', ')}</span>}
           <span className="block text-sm">
-            {stays === null ? 'Live on another server.' : progress[stays]}
-            {hasVolumes ? ' Its volumes start empty: their data is on the lost server only.' : ''}
+            {move !== null
+              ? 'Its volumes are restored on the new server.'
+              : stays === null
+                ? 'Live on another server.'
+                : progress[stays]}
           </span>
+          {move === null && stays !== null ? <VolumeCopies volumes={volumes} isOffline /> : null}
         </li>
       ))}
     </ul>

@@ -2,7 +2,7 @@
 // First step of a replacement: the server that takes over, and the start of the move.
 import { Button } from '@fairlead/ui/button';
 import { ErrorNote } from '@fairlead/ui/error-state';
-import { Field, Select } from '@fairlead/ui/input';
+import { Checkbox, Field, Select } from '@fairlead/ui/input';
 import { WarnNote } from '@fairlead/ui/warn-note';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -31,11 +31,14 @@ export function ReplacementTarget({ server, apps }: ReplacementTargetProps) {
   const move = useFreshMutation(trpc.server.moveApps.mutationOptions());
   const targets = openServers(data?.items ?? []).filter(({ id, state }) => state === 'online' && id !== server.id);
   const target = targets.find(({ id }) => id === chosen) ?? targets[0];
+  const [leaving, setLeaving] = useState(false);
   const input = { serverId: server.id, leaveVolumes: true };
+  const isLosing = apps.some(({ volumes }) => volumes.some(({ snapshotAt }) => snapshotAt === null));
   const start = () => {
     if (target === undefined) return;
     const onMoved = () => void queryClient.invalidateQueries(trpc.server.pathFilter());
-    const onDrained = () => move.mutate({ ...input, targetServerId: target.id }, { onSuccess: onMoved });
+    const onDrained = () =>
+      move.mutate({ ...input, copyVolumes: true, targetServerId: target.id }, { onSuccess: onMoved });
     drain.mutate({ ...input, drained: true }, { onSuccess: onDrained });
   };
   const error = drain.error ?? move.error;
@@ -64,18 +67,26 @@ export function ReplacementTarget({ server, apps }: ReplacementTargetProps) {
         {can('server.enrol') ? <Button onClick={() => setAdding(true)}>Add a new server</Button> : null}
       </div>
       {apps.length === 0 ? <p>No app is on {server.name}.</p> : <ReplacedApps apps={apps} />}
-      {apps.some(({ hasVolumes }) => hasVolumes) ? (
-        <WarnNote>
-          Volumes do not move, and there is no snapshot of them. Apps with volumes start with empty ones. If you can
-          repair the machine, do that instead.
-        </WarnNote>
+      {isLosing ? (
+        <>
+          <WarnNote>
+            Some volumes have no snapshot, so their data is on the lost machine only. If you can repair it, do that
+            instead.
+          </WarnNote>
+          <Checkbox
+            label="Leave data behind"
+            hint="Volumes without a snapshot start empty."
+            checked={leaving}
+            onChange={(event) => setLeaving(event.target.checked)}
+          />
+        </>
       ) : null}
       {error === null || wasCancelled(error) ? null : <ErrorNote>{readFailure(error).message}</ErrorNote>}
       <span>
         <Button
           variant="accent"
           pending={drain.isPending || move.isPending}
-          disabled={target === undefined}
+          disabled={target === undefined || (isLosing && !leaving)}
           onClick={start}
         >
           {apps.length === 0 ? 'Continue' : 'Move apps'}

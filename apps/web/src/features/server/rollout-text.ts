@@ -37,7 +37,7 @@ const reasons: Readonly<Record<LeftOut['reason'], string>> = {
   offline: 'offline',
   unsupported: 'its agent is too old to be upgraded from here',
   no_program: 'no agent for this kind of machine',
-  current: 'upgraded already',
+  current: 'already upgraded',
 };
 
 /** Null: none is left out. */

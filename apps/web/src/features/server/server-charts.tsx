@@ -1,43 +1,60 @@
 'use client';
 // Charts of a server, loaded after the page: the machine, and the cost of the agent itself.
-import { ChartGroup } from '@fairlead/ui/charts/chart-group';
+import { ChartGroup, type TimeSpan } from '@fairlead/ui/charts/chart-group';
 import { TimeSeriesChart } from '@fairlead/ui/charts/time-series';
-import { formatBytes, formatCount, formatCpu } from '@fairlead/ui/lib/format';
-import type { Range, ServerDetail, ServerMetric } from '../../api/types.ts';
-import { takesLiveSamples } from '../../common/chart/ranges.ts';
-import { serverRows, serverSampleRow } from '../../common/chart/series.ts';
-import { useChartRows } from '../../common/chart/use-chart-rows.ts';
+import { EmptyState } from '@fairlead/ui/empty-state';
+import { formatBytes, formatCount, formatPercent } from '@fairlead/ui/lib/format';
+import { useMemo } from 'react';
+import type { ServerDetail, ServerMetric } from '../../api/types.ts';
+import { chartRows } from '../../common/chart/chart-rows.ts';
+import { ChartsFooter } from '../../common/chart/charts-footer.tsx';
+import { liveServerRows, serverRows } from '../../common/chart/series.ts';
+import { useLiveSamples } from '../../common/chart/use-live-samples.ts';
 
 export interface ServerChartsProps {
   readonly server: ServerDetail;
-  readonly range: Range;
   readonly metric: ServerMetric;
+  /** Chart of the period before. */
+  readonly previous: ServerMetric | undefined;
+  /** True if live samples continue the chart. */
+  readonly isLive: boolean;
+  readonly onZoom: (span: TimeSpan) => void;
 }
 
 const MEBIBYTE = 1024 * 1024;
 
-export function ServerCharts({ server, range, metric }: ServerChartsProps) {
-  const { rows, span, stepMs } = useChartRows({
-    range,
-    metric,
-    live: takesLiveSamples(range),
-    toRows: serverRows,
-    toLiveRow: (event) =>
-      event.type === 'server.sample' && event.serverId === server.id ? serverSampleRow(event) : null,
-  });
+export function ServerCharts({ server, metric, previous, isLive, onZoom }: ServerChartsProps) {
+  const { stepMs } = metric;
+  const { cpuCount } = server.host;
+  const samples = useLiveSamples((event) =>
+    event.type === 'server.sample' && event.serverId === server.id ? event : null,
+  );
+  const { rows, span } = useMemo(() => {
+    const live = isLive ? liveServerRows(samples, stepMs, cpuCount) : [];
+    return chartRows(metric, serverRows(metric.points, cpuCount), live);
+  }, [metric, samples, isLive, stepMs, cpuCount]);
+  const before = useMemo(
+    () =>
+      previous === undefined
+        ? undefined
+        : { rows: serverRows(previous.points, cpuCount), shiftMs: metric.from.getTime() - previous.from.getTime() },
+    [previous, metric, cpuCount],
+  );
+  if (rows.every(({ values }) => values.memory === null)) {
+    return (
+      <EmptyState title="No data in this period">
+        The agent sent no samples. Choose a longer or another period.
+      </EmptyState>
+    );
+  }
+  const shared = { rows, previous: before };
   return (
-    <ChartGroup span={span} stepMs={stepMs}>
-      <div className="grid grid-cols-1 gap-x-8 gap-y-6 px-4 pt-2 pb-4 lg:grid-cols-2">
-        <TimeSeriesChart
-          title="CPU"
-          rows={rows}
-          series={CPU}
-          format={shareOf(server.host.cpuCount)}
-          floor={server.host.cpuCount * 1000}
-        />
+    <ChartGroup span={span} stepMs={stepMs} onZoom={onZoom}>
+      <div className="grid grid-cols-1 gap-x-8 gap-y-6 px-4 pt-2 pb-2 lg:grid-cols-2">
+        <TimeSeriesChart {...shared} title="CPU" series={CPU} format={formatPercent} floor={1} />
         <TimeSeriesChart
           title="Memory"
-          rows={rows}
+          {...shared}
           series={MEMORY}
           format={formatBytes}
           base={1024}
@@ -45,7 +62,7 @@ export function ServerCharts({ server, range, metric }: ServerChartsProps) {
         />
         <TimeSeriesChart
           title="Network"
-          rows={rows}
+          {...shared}
           series={NETWORK}
           format={formatRate}
           formatAxis={formatBytes}
@@ -54,36 +71,32 @@ export function ServerCharts({ server, range, metric }: ServerChartsProps) {
         />
         <TimeSeriesChart
           title="Disk"
-          rows={rows}
+          {...shared}
           series={DISK}
           format={formatBytes}
           base={1024}
-          floor={server.host.diskBytes}
+          floor={server.diskTotalBytes ?? server.host.diskBytes}
         />
-        <TimeSeriesChart title="Open connections" rows={rows} series={CONNECTIONS} format={formatCount} floor={4} />
+        <TimeSeriesChart {...shared} title="Open connections" series={CONNECTIONS} format={formatCount} floor={4} />
         <TimeSeriesChart
           title="Agent memory"
-          rows={rows}
+          {...shared}
           series={AGENT}
           format={formatBytes}
           base={1024}
           floor={64 * MEBIBYTE}
         />
       </div>
+      <ChartsFooter at={span.to} />
     </ChartGroup>
   );
-}
-
-/** Formats CPU as a share of the whole machine, or of one core if the number of cores is unknown. */
-function shareOf(cpuCount: number): (millis: number) => string {
-  return (millis) => formatCpu(cpuCount > 0 ? millis / cpuCount : millis);
 }
 
 function formatRate(bytes: number): string {
   return `${formatBytes(bytes)}/s`;
 }
 
-const CPU = [{ key: 'cpu', label: '', color: 'var(--series-teal)', shape: 'area' }] as const;
+const CPU = [{ key: 'cpu', label: 'of all cores', color: 'var(--series-teal)', shape: 'area' }] as const;
 const MEMORY = [{ key: 'memory', label: '', color: 'var(--series-grey)', shape: 'area' }] as const;
 const NETWORK = [
   { key: 'received', label: 'in', color: 'var(--series-blue)' },

@@ -5,27 +5,33 @@ import { formatBytes } from '@fairlead/ui/lib/format';
 import { Meter } from '@fairlead/ui/meter';
 import { RelativeTime } from '@fairlead/ui/relative-time';
 import type { ServerDetail } from '../../api/types.ts';
+import type { Disk } from '../../common/figure/figures.ts';
 
-type Disk = NonNullable<ServerDetail['disk']>;
+export interface ServerDiskProps {
+  readonly disk: Disk;
+  /** The agent's own files, as it measured them last. */
+  readonly usage: NonNullable<ServerDetail['disk']>;
+}
 
-export function ServerDisk({ disk }: { readonly disk: Disk }) {
-  const { totalBytes, freeBytes, fullUnixMs } = disk;
+export function ServerDisk({ disk, usage }: ServerDiskProps) {
+  const { totalBytes, freeBytes, usedBytes } = disk;
+  const { fullUnixMs } = usage;
   const kinds = [
-    { label: 'Artifacts', bytes: disk.artifactsBytes },
-    { label: 'Build caches', bytes: disk.cachesBytes },
-    { label: 'Images', bytes: disk.imagesBytes },
-    { label: 'App logs', bytes: disk.logsBytes },
-    { label: 'Volumes', bytes: disk.volumesBytes },
+    { label: 'Artifacts', bytes: usage.artifactsBytes },
+    { label: 'Build caches', bytes: usage.cachesBytes },
+    { label: 'Images', bytes: usage.imagesBytes },
+    { label: 'App logs', bytes: usage.logsBytes },
+    { label: 'Volumes', bytes: usage.volumesBytes },
   ];
   const own = kinds.reduce((total, { bytes }) => total + bytes, 0);
-  const rows = [...kinds, { label: 'Other', bytes: Math.max(0, totalBytes - freeBytes - own) }];
+  const rows = [...kinds, { label: 'Other', bytes: Math.max(0, usedBytes - own) }];
   return (
     <Card>
       <CardHeader
         title="Disk"
         detail={
           <>
-            {formatBytes(freeBytes)} free of {formatBytes(totalBytes)}
+            {formatBytes(usedBytes)} used, {formatBytes(freeBytes)} free of {formatBytes(totalBytes)}
             {fullUnixMs === 0 ? null : (
               <>
                 , full <RelativeTime at={new Date(fullUnixMs)} /> at this pace

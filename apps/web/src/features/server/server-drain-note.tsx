@@ -10,7 +10,7 @@ import type { ServerDetail } from '../../api/types.ts';
 import { useAction } from '../../common/form/use-action.ts';
 import { useMe } from '../../common/organization/me.tsx';
 import { DrainedApps } from './drained-apps.tsx';
-import { MoveAppsDialog } from './move-apps-dialog.tsx';
+import { isMovable, MoveAppsDialog } from './move-apps-dialog.tsx';
 
 export function ServerDrainNote({ server }: { readonly server: ServerDetail }) {
   const { can } = useMe();
@@ -64,9 +64,7 @@ export function ServerDrainNote({ server }: { readonly server: ServerDetail }) {
           <Button pending={change.pending} onClick={() => change.run({ serverId: server.id, drained: false })}>
             End drain
           </Button>
-          {apps.some(({ stays }) => stays === 'only_here') ? (
-            <Button onClick={() => setMoving(true)}>Move apps</Button>
-          ) : null}
+          {apps.some(isMovable) ? <Button onClick={() => setMoving(true)}>Move apps</Button> : null}
           {apps.some(({ stays }) => stays === null) ? (
             <Button pending={change.pending} onClick={() => change.run({ serverId: server.id, drained: true })}>
               Drain again

@@ -1,31 +1,43 @@
 'use client';
+// Lists servers with live gauges, with filters and the sort order in the URL, which can also open the dialog that adds one.
 import { Button } from '@fairlead/ui/button';
 import { Card } from '@fairlead/ui/card';
 import { EmptyState } from '@fairlead/ui/empty-state';
 import { PageHeader } from '@fairlead/ui/page-header';
-import { SearchInput } from '@fairlead/ui/search-input';
-import { Skeleton } from '@fairlead/ui/skeleton';
-import { useQuery } from '@tanstack/react-query';
+import { SkeletonRows } from '@fairlead/ui/skeleton';
+import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
 import { Plus, Server } from 'lucide-react';
+import type { ReactNode } from 'react';
 import { useTRPC } from '../../api/trpc.tsx';
-import type { ServerSummary } from '../../api/types.ts';
-import { useLiveServerFigures } from '../../common/app/use-live-figures.ts';
+import { AttentionFilterNote, useAttentionFilter } from '../../common/attention/attention-filter.tsx';
+import { serverLook } from '../../common/deployment/states.ts';
+import { ColumnMenu, useColumns } from '../../common/list/columns.tsx';
+import { FilterBar } from '../../common/list/filter-bar.tsx';
+import { activeFilters, useMenuFilter } from '../../common/list/list-filter.ts';
+import { ListFooter } from '../../common/list/list-footer.tsx';
+import { NoMatches } from '../../common/list/no-matches.tsx';
+import { useListSort } from '../../common/list/sort.tsx';
+import { useChosenProject } from '../../common/list/thing-filters.ts';
 import { useMe } from '../../common/organization/me.tsx';
-// Lists all servers with live gauges; the URL can open the dialog that adds one.
 import { OrganizationLive } from '../../common/organization/organization-live.tsx';
 import { Page } from '../../common/page/page.tsx';
 import { QueryView } from '../../common/page/query-view.tsx';
 import { useUrlFilter, useUrlSearch } from '../../common/page/use-url-state.ts';
-import { ServerCard } from '../../common/server/server-card.tsx';
-import { AddServerDialog } from './add-server-dialog.tsx';
+import { useProjectFilter } from '../../common/project/project-filter.ts';
+import { ProjectSwitcher } from '../../common/project/project-switcher.tsx';
 import { AgentRolloutNote } from './agent-rollout-note.tsx';
+import { DRAINED, type ServerFilterName, serverInput, serverSorts, serverStates } from './filter.ts';
+import { AddServerDialog } from './server-dialogs.ts';
+import { type ServerColumn, ServerTable, serverColumns } from './server-table.tsx';
+
+const STATES = [
+  ...serverStates.map((state) => ({ value: state, label: serverLook[state].label })),
+  { value: DRAINED, label: 'Drained' },
+];
 
 export function ServerListPage() {
   const { can } = useMe();
-  const trpc = useTRPC();
-  const servers = useQuery(trpc.server.list.queryOptions());
   const adding = useUrlFilter('add');
-  const search = useUrlSearch();
   const canAdd = can('server.enrol');
   const add = canAdd ? (
     <Button variant="accent" icon={<Plus size={16} aria-hidden="true" />} onClick={() => adding.set('1')}>
@@ -35,65 +47,67 @@ export function ServerListPage() {
   return (
     <OrganizationLive>
       <Page>
-        <PageHeader title="Servers" actions={add} />
-        <QueryView query={servers} skeleton={<ServersSkeleton />}>
-          {({ items }) =>
-            items.length === 0 ? (
-              <Card>
-                <EmptyState icon={<Server size={20} />} title="Add your first server" action={add}>
-                  Any Linux machine that can reach this address. One command installs the agent. The agent connects to
-                  the control plane, so the server needs no open port for it.
-                </EmptyState>
-              </Card>
-            ) : (
-              <>
-                <AgentRolloutNote />
-                <SearchInput
-                  label="Search servers"
-                  value={search.typed}
-                  onValueChange={search.setTyped}
-                  className="mb-4 sm:max-w-80"
-                />
-                <ServerGrid servers={items} search={search.value} />
-              </>
-            )
-          }
-        </QueryView>
+        <PageHeader title="Servers" pill={<ProjectSwitcher />} actions={add} />
+        <AgentRolloutNote />
+        <ServerList add={add} />
       </Page>
-      {canAdd ? <AddServerDialog open={adding.value !== ''} onClose={() => adding.set('')} /> : null}
+      {canAdd && adding.value !== '' ? <AddServerDialog open onClose={() => adding.set('')} /> : null}
     </OrganizationLive>
   );
 }
 
-function ServerGrid({ servers, search }: { readonly servers: readonly ServerSummary[]; readonly search: string }) {
-  const figures = useLiveServerFigures();
-  const wanted = search.toLowerCase();
-  const shown = servers.filter((server) => `${server.name} ${server.host.hostname}`.toLowerCase().includes(wanted));
-  if (shown.length === 0) {
-    return (
-      <Card>
-        <EmptyState title={`No server matches “${search}”`}>Search by its name or its host name.</EmptyState>
-      </Card>
-    );
-  }
+function ServerList({ add }: { readonly add: ReactNode }) {
+  const search = { ...useUrlSearch(), label: 'Search servers' };
+  const project = useProjectFilter();
+  const state = useMenuFilter('state', { label: 'State', all: 'All states', options: STATES });
+  const sort = useListSort({ sorts: serverSorts, ascending: ['state', 'name'] });
+  const columns = useColumns<ServerColumn>('servers', serverColumns);
+  const attention = useAttentionFilter();
+  const active = [...useChosenProject(), ...attention.active, ...activeFilters(search.value, [state])];
+  const values: Partial<Record<ServerFilterName, string>> = { search: search.value, state: state.value };
+  const servers = useInfiniteQuery({
+    ...useTRPC().server.list.infiniteQueryOptions(
+      { ...serverInput((name) => values[name] ?? ''), ...project.input, ...attention.input, ...sort.input },
+      { getNextPageParam: (page) => page.nextCursor },
+    ),
+    placeholderData: keepPreviousData,
+  });
   return (
-    <div className="grid grid-cols-1 gap-4 sm:grid-cols-2 lg:grid-cols-3">
-      {shown.map((server) => (
-        <ServerCard key={server.id} server={server} sample={figures.get(server.id)} level={2} />
-      ))}
-    </div>
+    <>
+      <AttentionFilterNote />
+      <FilterBar search={search} filters={[state]} others={attention.active} sort={sort.menu}>
+        <ColumnMenu choice={columns} />
+      </FilterBar>
+      <Card>
+        <QueryView query={servers} skeleton={<SkeletonRows rows={6} />}>
+          {(data) => {
+            const items = data.pages.flatMap((page) => page.items);
+            if (items.length === 0) {
+              return active.length > 0 ? <NoMatches noun="servers" active={active} /> : <NoServers add={add} />;
+            }
+            return (
+              <>
+                <ServerTable servers={items} sort={sort} isShown={columns.isShown} />
+                <ListFooter
+                  query={servers}
+                  shown={items.length}
+                  total={data.pages[0]?.total ?? null}
+                  noun={['server', 'servers']}
+                />
+              </>
+            );
+          }}
+        </QueryView>
+      </Card>
+    </>
   );
 }
 
-function ServersSkeleton() {
+function NoServers({ add }: { readonly add: ReactNode }) {
   return (
-    <>
-      <Skeleton className="mb-4 h-8 w-80" />
-      <div className="grid grid-cols-1 gap-4 sm:grid-cols-2 lg:grid-cols-3">
-        <Skeleton className="h-[132px]" />
-        <Skeleton className="h-[132px]" />
-        <Skeleton className="h-[132px]" />
-      </div>
-    </>
+    <EmptyState icon={<Server size={20} />} title="Add your first server" action={add}>
+      Any Linux machine that can reach this address. One command installs the agent. The agent connects to the control
+      plane, so the server needs no open port for it.
+    </EmptyState>
   );
 }

@@ -6,8 +6,7 @@ import { Ellipsis, LogOut, Trash2 } from 'lucide-react';
 import { useState } from 'react';
 import type { ServerDetail } from '../../api/types.ts';
 import { useMe } from '../../common/organization/me.tsx';
-import { DrainDialog } from './drain-dialog.tsx';
-import { RemoveServerDialog } from './remove-server-dialog.tsx';
+import { DrainDialog, RemoveServerDialog } from './server-dialogs.ts';
 
 export function ServerMenu({ server }: { readonly server: ServerDetail }) {
   const { can } = useMe();
@@ -36,8 +35,8 @@ export function ServerMenu({ server }: { readonly server: ServerDetail }) {
           </MenuItem>
         ) : null}
       </Menu>
-      <DrainDialog server={server} open={asking === 'drain'} onClose={() => setAsking(null)} />
-      <RemoveServerDialog server={server} open={asking === 'remove'} onClose={() => setAsking(null)} />
+      {asking === 'drain' ? <DrainDialog server={server} open onClose={() => setAsking(null)} /> : null}
+      {asking === 'remove' ? <RemoveServerDialog server={server} open onClose={() => setAsking(null)} /> : null}
     </>
   );
 }

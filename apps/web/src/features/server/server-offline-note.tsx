@@ -6,7 +6,7 @@ import { StateMark } from '@fairlead/ui/state-pill';
 import { useState } from 'react';
 import type { ServerDetail } from '../../api/types.ts';
 import { useMe } from '../../common/organization/me.tsx';
-import { ReplaceServerDialog } from './replace-server-dialog.tsx';
+import { ReplaceServerDialog } from './server-dialogs.ts';
 
 export function ServerOfflineNote({ server }: { readonly server: ServerDetail }) {
   const { can } = useMe();
@@ -36,7 +36,7 @@ export function ServerOfflineNote({ server }: { readonly server: ServerDetail })
         </p>
       </div>
       {can('server.write') ? <Button onClick={() => setReplacing(true)}>Replace server</Button> : null}
-      <ReplaceServerDialog server={server} open={replacing} onClose={() => setReplacing(false)} />
+      {replacing ? <ReplaceServerDialog server={server} open onClose={() => setReplacing(false)} /> : null}
     </section>
   );
 }

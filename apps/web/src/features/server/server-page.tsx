@@ -1,48 +1,35 @@
 'use client';
 // Server page: charts on a shared time axis, apps, facts from the agent, and proxy settings.
-import { Card, CardHeader } from '@fairlead/ui/card';
 import { formatBytes } from '@fairlead/ui/lib/format';
 import { PageHeader } from '@fairlead/ui/page-header';
-import { Skeleton } from '@fairlead/ui/skeleton';
 import { StateMark } from '@fairlead/ui/state-pill';
-import { Segmented } from '@fairlead/ui/tabs';
-import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import dynamic from 'next/dynamic';
+import { useQuery } from '@tanstack/react-query';
 import { LivePage } from '../../api/live.tsx';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { ServerDetail } from '../../api/types.ts';
-import { isRange, ranges, refetchIntervalMs } from '../../common/chart/ranges.ts';
+import { useLiveServerFigures } from '../../common/app/use-live-figures.ts';
 import { LookPill } from '../../common/deployment/state-view.tsx';
 import { serverLook } from '../../common/deployment/states.ts';
+import { DISK_SHORT_SHARE, type Disk, diskOf } from '../../common/figure/figures.ts';
 import { useMe } from '../../common/organization/me.tsx';
 import { Crumbs, Page } from '../../common/page/page.tsx';
-import { QueryView } from '../../common/page/query-view.tsx';
-import { useUrlFilter } from '../../common/page/use-url-state.ts';
-import { isDiskShort } from '../../common/server/disk.ts';
+import { BaseDomainCard } from './base-domain-card.tsx';
+import { LocalCaCard } from './local-ca-card.tsx';
+import { MachineCard } from './machine-card.tsx';
 import { ProxyForm } from './proxy-form.tsx';
+import { ServerAddresses } from './server-addresses.tsx';
 import { ServerDisk } from './server-disk.tsx';
 import { ServerDrainNote } from './server-drain-note.tsx';
 import { ServerFacts } from './server-facts.tsx';
 import { ServerMenu } from './server-menu.tsx';
+import { ServerMoves } from './server-moves.tsx';
 import { ServerOfflineNote } from './server-offline-note.tsx';
 import { ServerUninstallNote } from './server-uninstall-note.tsx';
-
-const ServerCharts = dynamic(() => import('./server-charts.tsx').then((module) => module.ServerCharts), {
-  ssr: false,
-  loading: () => <ChartsSkeleton />,
-});
 
 export function ServerPage({ initial }: { readonly initial: ServerDetail }) {
   const { paths } = useMe();
   const trpc = useTRPC();
-  const filter = useUrlFilter('range');
-  const range = isRange(filter.value) ? filter.value : '15m';
   const server = useQuery(trpc.server.get.queryOptions({ serverId: initial.id })).data ?? initial;
-  const metric = useQuery({
-    ...trpc.metric.server.queryOptions({ serverId: server.id, range }),
-    refetchInterval: refetchIntervalMs(range),
-    placeholderData: keepPreviousData,
-  });
   return (
     <LivePage topics={[{ kind: 'server', id: server.id }]}>
       <Page>
@@ -56,46 +43,45 @@ export function ServerPage({ initial }: { readonly initial: ServerDetail }) {
           <ServerUninstallNote server={server} />
           <ServerOfflineNote server={server} />
           <ServerDrainNote server={server} />
-          <Warnings server={server} />
-          <Card>
-            <CardHeader
-              title="Machine"
-              action={
-                <Segmented
-                  label="Period"
-                  value={range}
-                  options={ranges}
-                  onValueChange={(value) => filter.set(value === '15m' ? '' : value)}
-                />
-              }
-            />
-            <QueryView query={metric} skeleton={<ChartsSkeleton />}>
-              {(data) => <ServerCharts server={server} range={range} metric={data} />}
-            </QueryView>
-          </Card>
-          {server.disk === null ? null : <ServerDisk disk={server.disk} />}
+          <ServerMoves serverId={server.id} />
+          <ServerMachine server={server} />
           <ServerFacts server={server} />
+          <ServerAddresses server={server} />
+          <BaseDomainCard server={server} />
           <ProxyForm server={server} />
+          <LocalCaCard server={server} />
         </div>
       </Page>
     </LivePage>
   );
 }
 
+/** Warnings, charts and disk usage, which all read the same live sample. */
+function ServerMachine({ server }: { readonly server: ServerDetail }) {
+  const sample = useLiveServerFigures().get(server.id) ?? server;
+  const disk = diskOf(sample.diskUsedBytes, sample.diskTotalBytes);
+  return (
+    <>
+      <Warnings server={server} disk={disk} />
+      <MachineCard server={server} />
+      {server.disk === null || disk === null ? null : <ServerDisk disk={disk} usage={server.disk} />}
+    </>
+  );
+}
+
 const CLOCK_WARN_MS = 2000;
 
 /** Warns about a nearly full disk, on which builds are refused before it is full. */
-function diskWarning({ diskUsedBytes, diskTotalBytes }: ServerDetail): string | null {
-  if (diskUsedBytes === null || !isDiskShort(diskUsedBytes, diskTotalBytes)) return null;
-  const left = (diskTotalBytes ?? 0) - diskUsedBytes;
-  return `Its disk has ${formatBytes(left)} left of ${formatBytes(diskTotalBytes)}. Fairlead deletes old artifacts, caches and logs itself. Free more space, or builds here are refused.`;
+function diskWarning(disk: Disk | null): string | null {
+  if (disk === null || disk.share <= DISK_SHORT_SHARE) return null;
+  return `Its disk has ${formatBytes(disk.freeBytes)} left of ${formatBytes(disk.totalBytes)}. Fairlead deletes old artifacts, caches and logs itself. Free more space, or builds here are refused.`;
 }
 
-function Warnings({ server }: { readonly server: ServerDetail }) {
+function Warnings({ server, disk }: { readonly server: ServerDetail; readonly disk: Disk | null }) {
   // The agent's forecast comes first; without it, the free space decides.
-  const disk = server.diskWarning ?? diskWarning(server);
+  const full = server.diskWarning ?? diskWarning(disk);
   const warnings = [
-    disk === null ? [] : [disk],
+    full === null ? [] : [full],
     server.refusedReason === null
       ? []
       : [`The agent rejected the newest desired state and keeps the last valid one: ${server.refusedReason}`],
@@ -120,15 +106,5 @@ function Warnings({ server }: { readonly server: ServerDetail }) {
         </li>
       ))}
     </ul>
-  );
-}
-
-function ChartsSkeleton() {
-  return (
-    <div className="grid grid-cols-1 gap-x-8 gap-y-6 px-4 pt-2 pb-4 lg:grid-cols-2">
-      {['cpu', 'memory', 'network', 'disk'].map((name) => (
-        <Skeleton key={name} className="h-[192px]" />
-      ))}
-    </div>
   );
 }

@@ -6,7 +6,7 @@ import { StateMark } from '@fairlead/ui/state-pill';
 import { useState } from 'react';
 import type { ServerDetail } from '../../api/types.ts';
 import { useMe } from '../../common/organization/me.tsx';
-import { RemoveServerDialog } from './remove-server-dialog.tsx';
+import { RemoveServerDialog } from './server-dialogs.ts';
 import { useServerGone } from './use-server-gone.ts';
 
 export function ServerUninstallNote({ server }: { readonly server: ServerDetail }) {
@@ -40,7 +40,7 @@ export function ServerUninstallNote({ server }: { readonly server: ServerDetail 
       {can('server.delete') && (!isRunning || server.state !== 'online') ? (
         <Button onClick={() => setRemoving(true)}>{isRunning ? 'Remove without agent' : 'Try again'}</Button>
       ) : null}
-      <RemoveServerDialog server={server} open={removing} onClose={() => setRemoving(false)} />
+      {removing ? <RemoveServerDialog server={server} open onClose={() => setRemoving(false)} /> : null}
     </section>
   );
 }

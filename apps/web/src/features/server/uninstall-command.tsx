@@ -11,9 +11,9 @@ export function UninstallCommand() {
         <CopyButton value={COMMAND} label="Copy command" />
       </div>
       <p>
-        Run it on the machine, as the user who installed the agent. It stops the apps and removes everything of Fairlead
-        but the volumes. Add <code className="font-mono text-xs">--with-data</code> to delete them too. It can be
-        repeated, and needs no connection.
+        Run it on the machine, as the user who installed the agent. It stops the apps and removes all of Fairlead except
+        the volumes. Add <code className="font-mono text-xs">--with-data</code> to delete them too. It can be repeated,
+        and needs no connection.
       </p>
     </>
   );

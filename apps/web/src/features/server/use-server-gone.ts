@@ -28,7 +28,7 @@ export function useServerGone(server: ServerDetail, isLeaving: boolean): void {
   const { servers } = paths;
   useEffect(() => {
     if (!isGone) return;
-    toast({ title: `${name} is removed`, detail: 'Its agent is gone from the machine.' });
+    toast({ title: `${name} is removed`, detail: 'Its agent has removed itself from the machine.' });
     router.push(servers);
   }, [isGone, name, router, servers, toast]);
 }

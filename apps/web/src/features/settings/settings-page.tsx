@@ -76,6 +76,18 @@ export function SettingsPage() {
               Open environments
             </HoverLink>
           </Setting>
+          {can('app.write') ? (
+            <Setting title="Git" detail="GitHub accounts with repositories that you deploy.">
+              <HoverLink href={paths.git} className={buttonClass()}>
+                Open Git settings
+              </HoverLink>
+            </Setting>
+          ) : null}
+          <Setting title="DNS providers" detail="Zones in which Fairlead proves names for wildcard certificates.">
+            <HoverLink href={paths.dnsProviders} className={buttonClass()}>
+              Open DNS providers
+            </HoverLink>
+          </Setting>
           {can('token.read') ? (
             <Setting title="API tokens" detail="For scripts that act as you, and for service accounts.">
               <HoverLink href={paths.tokens} className={buttonClass()}>
@@ -96,7 +108,7 @@ export function SettingsPage() {
             <CardHeader title="Control plane" />
             <Setting
               title="Status"
-              detail="Backups, storage, jobs, mail, addresses and versions of this control plane."
+              detail="Backups, storage, jobs, email, addresses and versions of this control plane."
             >
               <HoverLink href={paths.controlPlane} className={buttonClass()}>
                 Open control plane

@@ -1,13 +1,15 @@
 'use client';
-// First-run set-up on one page with three steps. The token makes the first account the owner; the other steps complete
+// First-run set-up on one page. The token makes the first account the owner; the domain can be skipped; the other steps complete
 // by themselves.
 import { ErrorNote } from '@fairlead/ui/error-state';
 import { Field, Input } from '@fairlead/ui/input';
+import { PasswordInput } from '@fairlead/ui/password-input';
 import { SubmitButton } from '@fairlead/ui/submit-button';
 import { useMutation } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
-import { readFailure } from '../../api/failure.ts';
 import { ApiProvider, useTRPC } from '../../api/trpc.tsx';
+import { useFormErrors } from '../../common/form/use-form-errors.ts';
+import { ConfirmIdentityProvider } from '../../common/identity/confirm-identity.tsx';
 import { IdentityFrame } from '../../common/identity/identity-frame.tsx';
 import { signIn } from '../../common/identity/session-calls.ts';
 import { useLinkToken } from '../../common/identity/use-link-token.ts';
@@ -19,7 +21,9 @@ export function SetupFlow() {
   if (organization !== null) {
     return (
       <ApiProvider organization={organization}>
-        <SetupProgress organization={organization} />
+        <ConfirmIdentityProvider>
+          <SetupProgress organization={organization} />
+        </ConfirmIdentityProvider>
       </ApiProvider>
     );
   }
@@ -27,7 +31,7 @@ export function SetupFlow() {
     <IdentityFrame
       title="Set up Fairlead"
       lead="Create the first account. It owns this control plane."
-      aside={<SetupSteps account="running" server={null} app={null} />}
+      aside={<SetupSteps account="current" domain={null} server={null} app={null} />}
     >
       <ClaimForm onClaimed={setOrganization} />
     </IdentityFrame>
@@ -38,15 +42,25 @@ interface ClaimFormProps {
   readonly onClaimed: (organization: string) => void;
 }
 
+const REQUIRED = {
+  token: 'Enter the setup token.',
+  name: 'Enter your name.',
+  email: 'Enter your email address.',
+  password: 'Enter a password.',
+};
+
 function ClaimForm({ onClaimed }: ClaimFormProps) {
   const token = useLinkToken();
   const trpc = useTRPC();
   const claim = useMutation(trpc.setup.claim.mutationOptions());
   const [signingIn, setSigningIn] = useState(false);
-  const failure = claim.error === null ? null : readFailure(claim.error);
+  const { form: formRef, fields, note, isComplete } = useFormErrors(claim.error, REQUIRED);
+  // With the link, the token has no field to show its error at.
+  const tokenNote = token === '' ? null : (fields.token ?? null);
 
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
+    if (!isComplete()) return;
     const form = new FormData(event.currentTarget);
     const text = (field: string) => String(form.get(field) ?? '');
     const account = { email: text('email').trim(), password: text('password') };
@@ -67,32 +81,38 @@ function ClaimForm({ onClaimed }: ClaimFormProps) {
   };
 
   return (
-    <form onSubmit={submit} noValidate className="flex flex-col gap-4">
+    <form ref={formRef} onSubmit={submit} noValidate className="flex flex-col gap-4">
       {token === '' ? (
-        <Field label="Setup token" hint="Shown in the terminal by npm start." error={failure?.fields.token}>
-          {(control) => <Input {...control} mono name="token" autoComplete="off" spellCheck={false} required />}
+        <Field
+          label="Setup token"
+          hint={
+            <>
+              The installer or <code className="font-mono">npm start</code> printed it in the terminal.
+            </>
+          }
+          error={fields.token}
+        >
+          {(control) => (
+            <Input {...control} mono name="token" autoComplete="off" spellCheck={false} autoFocus required />
+          )}
         </Field>
       ) : (
         <input type="hidden" name="token" value={token ?? ''} />
       )}
-      <Field label="Your name" error={failure?.fields.name}>
+      <Field label="Your name" error={fields.name}>
         {(control) => <Input {...control} name="name" autoComplete="name" autoFocus required />}
       </Field>
-      <Field label="Email" error={failure?.fields.email}>
+      <Field label="Email" error={fields.email}>
         {(control) => <Input {...control} name="email" type="email" autoComplete="username" required />}
       </Field>
       <Field
         label="Password"
         hint="At least 12 characters. A few words are easier to remember."
-        error={failure?.fields.password}
+        error={fields.password}
       >
-        {(control) => (
-          <Input {...control} name="password" type="password" autoComplete="new-password" minLength={12} required />
-        )}
+        {(control) => <PasswordInput {...control} name="password" autoComplete="new-password" required />}
       </Field>
-      {failure === null || (Object.keys(failure.fields).length > 0 && failure.fields.token === undefined) ? null : (
-        <ErrorNote>{failure.fields.token ?? failure.message}</ErrorNote>
-      )}
+      {note === null && tokenNote === null ? null : <ErrorNote>{note ?? tokenNote ?? ''}</ErrorNote>}
       <SubmitButton variant="accent" size="large" pending={claim.isPending || signingIn}>
         Create account
       </SubmitButton>

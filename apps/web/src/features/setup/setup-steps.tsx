@@ -1,4 +1,4 @@
-// The three steps of the first run with their progress.
+// The steps of the first run with their progress.
 import { type StepState, Steps } from '@fairlead/ui/steps';
 import type { ReactNode } from 'react';
 
@@ -11,10 +11,12 @@ export interface SetupStep {
 export interface SetupStepsProps {
   readonly account: StepState;
   /** Null before the first account, which alone may see it. */
+  readonly domain: SetupStep | null;
   readonly server: SetupStep | null;
   readonly app: SetupStep | null;
 }
 
+const DOMAIN: SetupStep = { state: 'pending', title: 'A domain', detail: 'For this dashboard, if you have one.' };
 const SERVER: SetupStep = { state: 'pending', title: 'A server', detail: 'The agent of this machine enrols itself.' };
 const APP: SetupStep = {
   state: 'pending',
@@ -22,13 +24,14 @@ const APP: SetupStep = {
   detail: 'Clone, build and health check, then live over HTTPS.',
 };
 
-export function SetupSteps({ account, server, app }: SetupStepsProps) {
+export function SetupSteps({ account, domain, server, app }: SetupStepsProps) {
   const steps = [
     {
       state: account,
       title: account === 'done' ? 'Owner account created' : 'Your account',
       detail: account === 'done' ? null : 'The setup token proves that you started this control plane.',
     },
+    domain ?? DOMAIN,
     server ?? SERVER,
     app ?? APP,
   ];

@@ -22,7 +22,7 @@ export function MemberTokenCard() {
     <Card>
       <CardHeader
         title="Tokens of other members"
-        detail="A token never has more permissions than its owner. Revoke tokens that leaked or that nobody recognizes."
+        detail="A token never has more permissions than its owner. Revoke tokens that leaked or that no member recognizes."
       />
       <div className="border-line border-t">
         <QueryView query={tokens} skeleton={<SkeletonRows rows={2} />}>

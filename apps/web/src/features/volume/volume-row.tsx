@@ -12,6 +12,7 @@ import type { Volume } from '../../api/types.ts';
 import { ConfirmDelete } from '../../common/form/confirm-delete.tsx';
 import { useAction } from '../../common/form/use-action.ts';
 import { useMe } from '../../common/organization/me.tsx';
+import { SnapshotNow, VolumeSnapshots } from './volume-snapshots.tsx';
 
 /** `label` names the app and environment where the page does not show them. */
 export function VolumeRow({ volume, label }: { readonly volume: Volume; readonly label?: string }) {
@@ -57,6 +58,7 @@ export function VolumeRow({ volume, label }: { readonly volume: Volume; readonly
           </span>
         </StateText>
       )}
+      {label === undefined && deleteAt === null ? <SnapshotNow volumeId={volumeId} /> : null}
       {!can('app.delete', {}) ? null : deleteAt === null ? (
         <Button
           size="small"
@@ -72,6 +74,7 @@ export function VolumeRow({ volume, label }: { readonly volume: Volume; readonly
           Cancel
         </Button>
       )}
+      {label === undefined ? <VolumeSnapshots volumeId={volumeId} /> : null}
       {asking ? (
         <ConfirmDelete
           open

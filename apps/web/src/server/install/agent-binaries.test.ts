@@ -49,6 +49,14 @@ test('a replaced program gets its own digest', async () => {
   expect((await binaries.find('linux-x64'))?.sha256).toBe(sha256('two'));
 });
 
+test('the signature beside a program comes with it', async () => {
+  await writeFile(join(dir, 'linux-x64'), 'agent');
+  const binaries = createAgentBinaries(dir, 'x64');
+  expect((await binaries.find('linux-x64'))?.signature).toBe('');
+  await writeFile(join(dir, 'linux-x64.minisig'), 'signature');
+  expect((await binaries.find('linux-x64'))?.signature).toBe('signature');
+});
+
 test('without a setting or a file nothing is offered', async () => {
   expect(await createAgentBinaries(undefined, 'x64').list()).toEqual([]);
   expect(await createAgentBinaries(join(dir, 'missing'), 'x64').list()).toEqual([]);

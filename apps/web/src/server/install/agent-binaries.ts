@@ -2,7 +2,7 @@
 // changes, so that the install script always matches the download.
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { stat } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 
 export const agentTargets = ['linux-x64', 'linux-arm64'] as const;
@@ -16,7 +16,11 @@ export interface AgentBinary {
   readonly sha256: string;
   /** Version embedded in the program; empty if there is none. */
   readonly version: string;
+  /** Content of the signature file beside the program, in the format of minisign; empty if there is none. */
+  readonly signature: string;
 }
+
+type ReadBinary = Omit<AgentBinary, 'signature'> & { readonly modifiedMs: number };
 
 export interface AgentBinaries {
   /** Returns null when there is no program for this target. */
@@ -33,7 +37,7 @@ export function isAgentTarget(text: string): text is AgentTarget {
  * offered.
  */
 export function createAgentBinaries(location: string | undefined, ownArch: string): AgentBinaries {
-  const known = new Map<string, AgentBinary & { readonly modifiedMs: number }>();
+  const known = new Map<string, ReadBinary>();
 
   async function find(target: AgentTarget): Promise<AgentBinary | null> {
     if (location === undefined) return null;
@@ -44,10 +48,12 @@ export function createAgentBinaries(location: string | undefined, ownArch: strin
     const file = stats.isFile() ? stats : await statOrNull(path);
     if (file === null || !file.isFile()) return null;
     const before = known.get(path);
-    if (before !== undefined && before.modifiedMs === file.mtimeMs && before.sizeBytes === file.size) return before;
-    const binary = { target, path, sizeBytes: file.size, ...(await readBinary(path)), modifiedMs: file.mtimeMs };
+    const isSame = before !== undefined && before.modifiedMs === file.mtimeMs && before.sizeBytes === file.size;
+    const binary = isSame
+      ? before
+      : { target, path, sizeBytes: file.size, ...(await readBinary(path)), modifiedMs: file.mtimeMs };
     known.set(path, binary);
-    return binary;
+    return { ...binary, signature: await readSignature(path) };
   }
 
   return {
@@ -78,6 +84,11 @@ async function readBinary(path: string): Promise<Pick<AgentBinary, 'sha256' | 'v
     end = text.slice(-markBytesMax);
   }
   return { sha256: hash.digest('hex'), version };
+}
+
+async function readSignature(path: string): Promise<string> {
+  const file = `${path}.minisig`;
+  return (await statOrNull(file)) === null ? '' : readFile(file, 'utf8');
 }
 
 async function statOrNull(path: string) {

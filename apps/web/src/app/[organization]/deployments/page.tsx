@@ -1,16 +1,21 @@
 import type { Metadata } from 'next';
-import { isDeploymentState } from '../../../common/deployment/states.ts';
 import { DeploymentListPage } from '../../../features/deployment/deployment-list-page.tsx';
+import { deploymentInput } from '../../../features/deployment/filter.ts';
 import { organizationPage } from '../../../server/organization-page.tsx';
 
 export const metadata: Metadata = { title: 'Deployments' };
 
 export default organizationPage(async ({ api, search }) => {
-  const state = search('state');
-  const input = isDeploymentState(state) ? { state } : {};
+  const { queryClient, trpc } = api;
   await api.load(
-    api.queryClient.prefetchInfiniteQuery(
-      api.trpc.deployment.list.infiniteQueryOptions(input, { getNextPageParam: (page) => page.nextCursor }),
+    queryClient.prefetchQuery(trpc.project.list.queryOptions()),
+    queryClient.prefetchQuery(trpc.environment.list.queryOptions()),
+    queryClient.prefetchQuery(trpc.server.list.queryOptions()),
+    queryClient.prefetchQuery(trpc.deployment.listFilters.queryOptions()),
+    queryClient.prefetchInfiniteQuery(
+      trpc.deployment.list.infiniteQueryOptions(deploymentInput(search), {
+        getNextPageParam: (page) => page.nextCursor,
+      }),
     ),
   );
   return <DeploymentListPage />;

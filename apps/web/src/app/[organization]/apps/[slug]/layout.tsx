@@ -11,9 +11,9 @@ interface Props {
 export async function generateMetadata({ params }: Props): Promise<Metadata> {
   const { organization, slug } = await params;
   const api = await pageApi(organization);
-  return {
-    title: await api.title(api.queryClient.fetchQuery(api.trpc.app.get.queryOptions({ slug })), (app) => app.name),
-  };
+  const app = api.queryClient.fetchQuery(api.trpc.app.get.queryOptions({ slug }));
+  const name = await api.title(app, (found) => found.name);
+  return { title: { default: name, template: `%s · ${name} · Fairlead` } };
 }
 
 export default async function AppLayout({ params, children }: Props) {

@@ -1,14 +1,19 @@
-import { isRange } from '../../../../common/chart/ranges.ts';
+import { parsePeriod } from '../../../../common/chart/period.ts';
 import { AppLivePage } from '../../../../features/app/app-live-page.tsx';
+import { defaultRange } from '../../../../features/app/default-range.ts';
 import { appPage } from '../../../../server/app-page.tsx';
 
-export default appPage(async ({ api, search, slug, app, placement }) => {
-  const requested = search('range');
-  const range = isRange(requested) ? requested : '15m';
-  await api.load(
-    api.queryClient.prefetchQuery(api.trpc.metric.app.queryOptions({ ...placement, range })),
-    api.queryClient.prefetchQuery(api.trpc.metric.routes.queryOptions({ ...placement, range })),
-    api.queryClient.prefetchQuery(api.trpc.deployment.list.queryOptions({ ...placement, limit: 5 })),
+export default appPage(async ({ api: { queryClient, trpc, load }, search, slug, app, placement }) => {
+  const initialRange = await defaultRange(async (range) => {
+    const options = trpc.metric.app.queryOptions({ ...placement, range });
+    await queryClient.prefetchQuery(options);
+    return queryClient.getQueryData(options.queryKey);
+  });
+  const { input } = parsePeriod(search, initialRange);
+  await load(
+    queryClient.prefetchQuery(trpc.metric.app.queryOptions({ ...placement, ...input })),
+    queryClient.prefetchQuery(trpc.metric.routes.queryOptions({ ...placement, ...input })),
+    queryClient.prefetchQuery(trpc.deployment.list.queryOptions({ ...placement, limit: 5 })),
   );
-  return <AppLivePage slug={slug} initial={app} />;
+  return <AppLivePage slug={slug} initial={app} initialRange={initialRange} />;
 });

@@ -1,5 +1,5 @@
 import type { Metadata } from 'next';
-import { isRange } from '../../../../common/chart/ranges.ts';
+import { parsePeriod } from '../../../../common/chart/period.ts';
 import { ServerPage } from '../../../../features/server/server-page.tsx';
 import { organizationPage } from '../../../../server/organization-page.tsx';
 import { pageApi } from '../../../../server/page-api.tsx';
@@ -17,12 +17,13 @@ export async function generateMetadata({ params }: Props): Promise<Metadata> {
 
 export default organizationPage<{ readonly organization: string; readonly id: string }>(
   async ({ api, params, search }) => {
-    const requested = search('range');
-    const range = isRange(requested) ? requested : '15m';
+    const { input } = parsePeriod(search, '15m');
     const server = await api.require(
       api.queryClient.fetchQuery(api.trpc.server.get.queryOptions({ serverId: params.id })),
     );
-    await api.load(api.queryClient.prefetchQuery(api.trpc.metric.server.queryOptions({ serverId: server.id, range })));
+    await api.load(
+      api.queryClient.prefetchQuery(api.trpc.metric.server.queryOptions({ serverId: server.id, ...input })),
+    );
     return <ServerPage initial={server} />;
   },
 );

@@ -7,8 +7,8 @@ export const metadata: Metadata = { title: 'Audit log' };
 
 export default organizationPage(async ({ api, search }) => {
   const input = toInput(readFilter(search));
-  await api.load(
-    api.queryClient.prefetchInfiniteQuery(
+  await api.main(
+    api.queryClient.fetchInfiniteQuery(
       api.trpc.audit.list.infiniteQueryOptions(input, { getNextPageParam: (page) => page.nextCursor }),
     ),
   );

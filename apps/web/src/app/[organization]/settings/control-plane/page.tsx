@@ -5,6 +5,6 @@ import { organizationPage } from '../../../../server/organization-page.tsx';
 export const metadata: Metadata = { title: 'Control plane' };
 
 export default organizationPage(async ({ api }) => {
-  await api.load(api.queryClient.prefetchQuery(api.trpc.controlPlane.get.queryOptions()));
+  await api.main(api.queryClient.fetchQuery(api.trpc.controlPlane.get.queryOptions()));
   return <ControlPlanePage />;
 });

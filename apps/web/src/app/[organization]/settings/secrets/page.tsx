@@ -1,10 +1,10 @@
 import type { Metadata } from 'next';
-import { SharedSecretsPage } from '../../../../features/secret/shared-secrets-page.tsx';
+import { SharedSecretsPage } from '../../../../features/variable/shared-secrets-page.tsx';
 import { organizationPage } from '../../../../server/organization-page.tsx';
 
 export const metadata: Metadata = { title: 'Shared groups' };
 
 export default organizationPage(async ({ api }) => {
-  await api.load(api.queryClient.prefetchQuery(api.trpc.secret.listGroups.queryOptions()));
+  await api.main(api.queryClient.fetchQuery(api.trpc.secret.listGroups.queryOptions()));
   return <SharedSecretsPage />;
 });

@@ -5,9 +5,7 @@ import { organizationPage } from '../../../../server/organization-page.tsx';
 export const metadata: Metadata = { title: 'API tokens' };
 
 export default organizationPage(async ({ api }) => {
-  await api.load(
-    api.queryClient.prefetchQuery(api.trpc.token.list.queryOptions()),
-    api.queryClient.prefetchQuery(api.trpc.serviceAccount.list.queryOptions()),
-  );
+  await api.main(api.queryClient.fetchQuery(api.trpc.token.list.queryOptions()));
+  await api.load(api.queryClient.prefetchQuery(api.trpc.serviceAccount.list.queryOptions()));
   return <TokenPage />;
 });

@@ -1,0 +1,92 @@
+// Changes of a draft as lines that a person reads: the field, its saved value, the new value, and when it takes effect.
+// Pure.
+import { commandLine } from '@fairlead/core/kernel/command';
+import { formatBytes, formatDuration } from '@fairlead/ui/lib/format';
+import type { Settings } from '../../api/types.ts';
+import { namedSetting, type SettingEffect } from '../../common/app/setting-fields.ts';
+import { changedFields } from '../../common/form/changed-fields.ts';
+import type { AppFields } from './draft.ts';
+
+export interface ChangeLine {
+  readonly path: string;
+  readonly label: string;
+  readonly before: string;
+  readonly after: string;
+  readonly effect: SettingEffect;
+}
+
+export interface SettingsValues {
+  readonly settings: Settings;
+  readonly app: AppFields;
+}
+
+export function changeLines(saved: SettingsValues, draft: SettingsValues): ChangeLine[] {
+  const line = (path: string, before: unknown, after: unknown): ChangeLine => ({
+    path,
+    ...namedSetting(path),
+    before: textOf(before, path),
+    after: textOf(after, path),
+  });
+  const within = <Whole extends object>(root: string, before: Whole, after: Whole) =>
+    changedFields(before, after).map((name) => line(`${root}.${String(name)}`, before[name], after[name]));
+  return [
+    ...within('app', saved.app, draft.app),
+    ...changedFields(saved.settings, draft.settings).flatMap((name) => {
+      if (name === 'traffic') return within(name, saved.settings.traffic, draft.settings.traffic);
+      if (name !== 'variables') return [line(name, saved.settings[name], draft.settings[name])];
+      // A removed variable is missing in the draft.
+      const [before, after] = [saved.settings.variables, draft.settings.variables];
+      const removed = Object.fromEntries(Object.keys(before).map((each) => [each, undefined]));
+      return within<Record<string, unknown>>(name, before, { ...removed, ...after });
+    }),
+  ];
+}
+
+/** Says in one sentence when changes take effect. */
+export function effectText(effects: readonly SettingEffect[]): string {
+  if (effects.every((effect) => effect === 'now')) return 'Servers apply it now.';
+  return effects.some((effect) => effect === 'now')
+    ? 'Some of it applies now, the rest with the next deployment.'
+    : 'Takes effect with the next deployment.';
+}
+
+function textOf(value: unknown, path: string): string {
+  if (value === undefined) return 'None';
+  if (value === null || value === '') return 'Default';
+  if (typeof value === 'boolean') return value ? 'On' : 'Off';
+  if (typeof value === 'number') return textOfNumber(value, path);
+  if (typeof value === 'string') return value;
+  if (Array.isArray(value)) {
+    if (value.length === 0) return /command/i.test(path) ? 'Default' : 'None';
+    if (/command$/i.test(path)) return commandLine(value.map(String));
+    return value.map((each) => textOfItem(each)).join(', ');
+  }
+  return textOfItem(value);
+}
+
+function textOfNumber(value: number, path: string): string {
+  if (path.endsWith('Ms')) return formatDuration(value);
+  if (value === 0 && !path.startsWith('app.')) return '0';
+  if (/Bytes/.test(path)) return formatBytes(value);
+  return /cpuMillis/.test(path) ? `${value / 1000} cores` : String(value);
+}
+
+/** A worker and a volume are named; other objects list their parts. */
+function textOfItem(value: unknown): string {
+  if (typeof value !== 'object' || value === null) return String(value);
+  const parts = Object.entries(value);
+  const name = parts.find(([key]) => key === 'name')?.[1];
+  if (typeof name === 'string') return name || 'unnamed';
+  return parts
+    .map(([key, part]) => (key === 'kind' ? wordsOf(part) : `${wordsOf(key)} ${textOf(part, key)}`))
+    .join(', ');
+}
+
+/** Returns `idleTimeoutMs` as “idle timeout”: the value has its unit. */
+function wordsOf(name: unknown): string {
+  return String(name)
+    .replace(/(Ms|Bytes|Millis)(?=Max$|Target$|$)/, '')
+    .replaceAll('_', ' ')
+    .replace(/([A-Z])/g, ' $1')
+    .toLowerCase();
+}
