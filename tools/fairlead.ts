@@ -21,6 +21,7 @@ fairlead COMMAND --help lists the options of a command.
 
 /** Scripts that read their own options; `backup` and `restore` read their name too. */
 const SCRIPTS: Readonly<Record<string, () => Promise<unknown>>> = {
+  'warm-up': () => import('./warm-up.ts'),
   health: () => import('./health.ts'),
   'new-epoch': () => import('./new-epoch.ts'),
   recover: () => import('./recover.ts'),

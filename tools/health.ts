@@ -1,11 +1,20 @@
 // `fairlead health`: succeeds if the sign-in page and the gateway of this machine answer. An update runs it.
+import { parseArgs } from 'node:util';
 import { readEnvironment } from '@fairlead/settings';
 import { operatorSettings } from '@fairlead/settings/load';
 import { listenerUrl } from './start/ports.ts';
 
+const HELP = `Usage: fairlead health
+
+Succeeds if the sign-in page and the gateway of this machine answer, and prints what each answers.
+
+  --help    show this
+`;
 const TIMEOUT_MS = 15_000;
 
 async function main(): Promise<void> {
+  const { values } = parseArgs({ options: { help: { type: 'boolean', short: 'h' } } });
+  if (values.help) return void process.stdout.write(HELP);
   const settings = readEnvironment('start', operatorSettings());
   const web = listenerUrl(settings.FAIRLEAD_WEB_HOST, settings.FAIRLEAD_WEB_PORT);
   const gateway = listenerUrl(settings.FAIRLEAD_GATEWAY_HOST, settings.FAIRLEAD_GATEWAY_PORT);

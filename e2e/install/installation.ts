@@ -69,6 +69,33 @@ export class Installation {
     return 'sign-in page over HTTPS';
   }
 
+  /** Throws unless the services run as the user fairlead, without capabilities and without a way to get any. */
+  async requireUnprivileged(): Promise<void> {
+    const uid = /^fairlead:[^:]*:(\d+):/m.exec(this.server.read('etc/passwd'))?.[1];
+    const record = JSON.parse(this.server.read(`${DATA}/run/processes.json`)) as {
+      readonly processes: Readonly<Record<string, { readonly pid: number }>>;
+    };
+    for (const name of ['web', 'gateway', 'worker']) {
+      const status = await this.server.must(['cat', `/proc/${record.processes[name]?.pid}/status`]);
+      const field = (key: string) => new RegExp(`^${key}:\\s+(\\S+)`, 'm').exec(status)?.[1] ?? '';
+      const isPlain =
+        field('Uid') === uid && /^0+$/.test(field('CapPrm') + field('CapEff')) && field('NoNewPrivs') === '1';
+      if (!isPlain)
+        throw new Error(`${name} runs as ${field('Uid')} with the capabilities ${field('CapEff')}, not as ${uid}`);
+    }
+  }
+
+  /** Adds settings and a folder that the unit may write to. They take effect with the next start. */
+  async configure(settings: string, folder: string): Promise<void> {
+    const file = '/etc/systemd/system/fairlead.service.d/backups.conf';
+    await this.server.must(
+      ['sh', '-c', `mkdir -p "\${1%/*}" "$2" && cat >"$1"`, 'sh', file, folder],
+      `[Service]\nReadWritePaths=${folder}\n`,
+    );
+    await this.server.must(['sh', '-c', 'cat >>/etc/fairlead/fairlead.toml'], settings);
+    await this.server.must(['systemctl', 'daemon-reload']);
+  }
+
   /** Process ids of the local proxy. */
   async proxy(): Promise<string> {
     const script = `for p in /proc/[0-9]*; do

@@ -12,10 +12,12 @@ import type { Site } from '../system/harness/machine-client.ts';
 import { curl } from '../system/harness/machine-client.ts';
 import { type Machines, openMachines } from '../system/harness/machines.ts';
 import { DATA, Installation } from './installation.ts';
-import { breakAfterMigration, changeAgent, repack } from './releases.ts';
+import { startOwnDatabase } from './own-database.ts';
+import { breakAfterMigration, changeAgent, repack, signerOf } from './releases.ts';
+import { count, report, seconds, step } from './report.ts';
 import { Server } from './server.ts';
 import { requireApp, Team } from './team.ts';
-import { dashboardAway, duringVisits, type Visits } from './visits.ts';
+import { dashboardAway, duringVisits } from './visits.ts';
 
 // Needs root, an x64 machine, and debootstrap, systemd-container, minisign, iproute2 and curl of Debian; `-- --from DIR` names the files of
 // `npm run release`, `--folder F` keeps what debootstrap fetched for the next run.
@@ -37,24 +39,10 @@ chmodSync(scratch, 0o711);
 const undo: Undo[] = [async () => rmSync(scratch, { recursive: true, force: true })];
 const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string };
 const [target] = TARGETS as [Target];
-const [first, second, broken] = [`${version}`, `${version}.1`, `${version}.2`];
-let [steps, failed, lost] = [0, 0, 0];
-
-async function step(name: string, work: () => Promise<string>): Promise<void> {
-  steps++;
-  const startedAt = performance.now();
-  const took = () => seconds(performance.now() - startedAt);
-  try {
-    console.log(`ok   ${name}: ${await work()} (${took()})`);
-  } catch (error) {
-    failed++;
-    console.log(`FAIL ${name}: ${error instanceof Error ? error.message : String(error)} (${took()})`);
-  }
-}
-
-function seconds(ms: number): string {
-  return `${(ms / 1000).toFixed(1)} s`;
-}
+const [first, second, third, broken] = [`${version}`, `${version}.1`, `${version}.2`, `${version}.3`];
+/** Folder that the settings name as the feed of releases. */
+const FEED = '/srv/releases';
+const BACKUPS = '/srv/backups';
 
 type Name = 'control' | 'east' | 'west' | 'visitor';
 
@@ -82,9 +70,12 @@ class Check {
     const releases = join(scratch, 'releases');
     mkdirSync(releases);
     const archive = join(dist, fileNames.controlPlane(version, target));
-    await repack({ archive, target, to: join(releases, first), version: first });
-    await repack({ archive, target, to: join(releases, second), version: second, change: changeAgent });
-    await repack({ archive, target, to: join(releases, broken), version: broken, change: breakAfterMigration });
+    const signer = signerOf(dist, scratch);
+    const release = { archive, target, signer };
+    await repack({ ...release, to: join(releases, first), version: first });
+    await repack({ ...release, to: join(releases, second), version: second, change: changeAgent });
+    await repack({ ...release, to: join(releases, third), version: third, change: changeAgent });
+    await repack({ ...release, to: join(releases, broken), version: broken, change: breakAfterMigration });
     const { machines } = network;
     return new Check(base, machines, await Check.#fresh(base, machines, 'first'));
   }
@@ -209,10 +200,13 @@ class Check {
   }
 
   async update(): Promise<string> {
+    const { server } = this.#installation;
+    await server.must(['sh', '-c', `cp -r /root/${third} ${FEED}`]);
+    await this.#installation.configure(`\n[updates]\nfeed = "${FEED}"\n\n[backup]\nfolder = "${BACKUPS}"\n`, BACKUPS);
     const startedAt = performance.now();
     const { result, visits } = await duringVisits(this.#machines.visitor, this.#targets(), () =>
       dashboardAway(this.#visitor, async () => {
-        await this.#installation.server.must(['fairlead', 'update', '--from', `/root/${second}`]);
+        await server.must(['fairlead', 'update', '--from', `/root/${second}`]);
         const updateMs = performance.now() - startedAt;
         await this.#installation.requireSignIn(this.#visitor);
         return updateMs;
@@ -220,7 +214,41 @@ class Check {
     );
     await this.#installation.requireVersion(second);
     await this.#people.online('east');
-    return `${seconds(result.result)}, of these ${seconds(result.awayMs)} without a dashboard; ${count(visits)}`;
+    return `${seconds(result.result)}, dashboard away ${seconds(result.awayMs)}; ${count(visits)}`;
+  }
+
+  /** Web, gateway and worker have a user of their own, which can still make a backup with all keys. */
+  async dropPrivileges(): Promise<string> {
+    await this.#installation.requireUnprivileged();
+    // Root makes the first backup and its key, and the user makes the next one with it.
+    const first = ['--to', '/root/first-backup', '--recovery-key', RECOVERY_KEY];
+    await this.#installation.server.must(['fairlead', 'backup', ...first]);
+    return `web, gateway and worker run as fairlead; backup ${await this.#people.backUp()}`;
+  }
+
+  /** Presses the button: the control plane asks, and the updater of the server does it. */
+  async updateByButton(): Promise<string> {
+    const startedAt = performance.now();
+    const { result, visits } = await duringVisits(this.#machines.visitor, this.#targets(), () =>
+      dashboardAway(this.#visitor, async () => {
+        await this.#people.update(third);
+        return performance.now() - startedAt;
+      }),
+    );
+    await this.#installation.requireVersion(third);
+    await this.#people.online('east');
+    return `${seconds(result.result)}, dashboard away ${seconds(result.awayMs)}; ${count(visits)}`;
+  }
+
+  /** A control plane that was taken over offers another program, and no agent takes it. */
+  async refuseForeignAgent(): Promise<string> {
+    const { server } = this.#installation;
+    const file = `/opt/fairlead/current/agents/${target.name}`;
+    await server.must(['sh', '-c', `cp ${file} /root/agent && echo foreign >>${file}`]);
+    const reason = await this.#people.failAgentUpgrade();
+    await server.must(['cp', '/root/agent', file]);
+    if (!reason.includes('no key that this agent trusts has signed it')) throw new Error(reason);
+    return 'refused by its signature';
   }
 
   async upgradeAgents(): Promise<string> {
@@ -236,7 +264,7 @@ class Check {
     await server.must(['sh', '-c', `cp -r /root/${broken} /root/forged && echo '# x' >>/root/forged/SHA256SUMS`]);
     const { code, output } = await server.run(['fairlead', 'update', '--from', '/root/forged']);
     if (code === 0 || !output.includes('signature of SHA256SUMS is wrong')) throw new Error(output);
-    await this.#installation.requireVersion(second);
+    await this.#installation.requireVersion(third);
     return 'refused';
   }
 
@@ -246,22 +274,30 @@ class Check {
       this.#installation.server.run(['fairlead', 'update', '--from', `/root/${broken}`]),
     );
     const { code, output } = result;
-    if (code === 0 || !output.includes(`${second} runs again`)) throw new Error(output);
+    if (code === 0 || !output.includes(`${third} runs again`)) throw new Error(output);
     if (!output.includes('broken on purpose')) throw new Error(`it does not say why:\n${output}`);
-    await this.#installation.requireVersion(second);
+    await this.#installation.requireVersion(third);
     if (proxy !== (await this.#installation.proxy())) throw new Error('the proxy is not the process from before');
     const names = await this.#installation.tables();
     if (!names.includes('server')) throw new Error(`the database has no tables of Fairlead: ${names}`);
     if (names.includes('install_check')) throw new Error('the database is the one of the failed version');
     // Both servers accept the state of the earlier database.
     await this.#people.redeploy();
-    return `${await this.#installation.requireSignIn(this.#visitor)}, the former database, and servers deploy; ${count(visits)}`;
+    return `${await this.#installation.requireSignIn(this.#visitor)}, the previous database, and servers deploy; ${count(visits)}`;
+  }
+
+  async loseServer(): Promise<string> {
+    const { east, west, visitor } = this.#machines;
+    await this.#people.keepNotes(west, visitor);
+    const { visits } = await duringVisits(visitor, this.#targets(), () => this.#people.loseServer(west, east));
+    await this.#people.requireNotes(east, visitor);
+    return `its app runs on east with the newest snapshot of its volume; the others: ${count(visits)}`;
   }
 
   async restore(): Promise<string> {
     const { east, visitor } = this.#machines;
     const former = this.#installation.server;
-    await former.must(['fairlead', 'backup', '--to', '/root/backup', '--recovery-key', RECOVERY_KEY]);
+    await former.must(['fairlead', 'backup', '--to', '/root/backup']);
     const { visits } = await duringVisits(visitor, [this.#people.targetOn(east)], async () => {
       await former.cutPower();
       this.#installation = await Check.#fresh(this.#base, this.#machines, 'restored');
@@ -272,13 +308,13 @@ class Check {
         join(former.root, RECOVERY_KEY),
         join(server.root, 'root'),
       ]);
-      await this.#installation.install(second, '--no-start');
+      await this.#installation.install(third, '--no-start');
       const [data = '', keys = ''] = ['data', 'keys'].map((kind) =>
         readdirSync(join(server.root, 'root/backup')).find((name) => name.endsWith(`.${kind}.age`)),
       );
       const files = ['--from', `/root/backup/${data}`, '--keys', `/root/backup/${keys}`];
       await server.must(['fairlead', 'restore', ...files, '--recovery-key', RECOVERY_KEY]);
-      await this.#installation.install(second);
+      await this.#installation.install(third);
       // The authority came back with the keys: visitors and servers trust the same one.
       await this.#installation.requireSignIn(this.#visitor);
       await this.#people.signIn();
@@ -299,7 +335,7 @@ class Check {
   }
 
   async reinstall(): Promise<string> {
-    await this.#installation.install(second);
+    await this.#installation.install(third);
     // Without the account, this page leads to the set-up.
     return this.#installation.requireSignIn(this.#visitor);
   }
@@ -313,13 +349,31 @@ class Check {
       if (server.has(path)) throw new Error(`${path} is still there`);
     return 'only after the typed words';
   }
-}
 
-/** Adds to the lost requests. */
-function count({ answered, reasons }: Visits): string {
-  lost += reasons.length;
-  if (answered === 0) throw new Error('no request of the visitor was answered');
-  return `${answered} requests, ${reasons.length} lost${reasons.length === 0 ? '' : ` (${[...new Set(reasons)].join(', ')})`}`;
+  async updateOwnDatabase(): Promise<string> {
+    const { server } = this.#installation;
+    const file = await startOwnDatabase(server, {
+      archive: `/root/${first}/${fileNames.controlPlane(first, target)}`,
+      target,
+    });
+    await this.#installation.install(first, '--database-url-file', file);
+    const update = ['fairlead', 'update', '--from', `/root/${third}`];
+    const refused = await server.run(update);
+    if (refused.code === 0 || !refused.output.includes('back up your own PostgreSQL')) throw new Error(refused.output);
+    await server.must([...update, '--yes']);
+    await this.#installation.requireVersion(third);
+    if (server.has(`${DATA}/postgres/cluster`)) throw new Error('there is an embedded database too');
+    const { machine, url, caFile } = await this.#installation.siteOf(this.#machines.visitor);
+    const { status } = await curl(machine, `${url}/healthz`, { caFile });
+    if (status !== 200) throw new Error(`the dashboard answers ${status}`);
+    return 'refused without --yes; the dashboard answers over HTTPS, and there is no embedded database';
+  }
+
+  async uninstallAgent(): Promise<string> {
+    const left = await this.#people.uninstallAgent(this.#machines.east);
+    if (left.length > 0) throw new Error(`files are left: ${left.join(', ')}`);
+    return 'nothing is left of it';
+  }
 }
 
 try {
@@ -332,16 +386,21 @@ try {
   await step('further servers', () => check.addServers());
   await step('deploy', () => check.deploy());
   await step('update', () => check.update());
+  await step('service user', () => check.dropPrivileges());
+  await step('update by the button of the dashboard', () => check.updateByButton());
   await step('power cut', () => check.cutPower());
   await step('upgrade of the agents', () => check.upgradeAgents());
+  await step('foreign agent', () => check.refuseForeignAgent());
   await step('forged update', () => check.refuseForged());
   await step('failed update and the way back', () => check.failUpdate());
-  await step('loss of the server, backup and restore', () => check.restore());
+  await step('loss of a server with a volume', () => check.loseServer());
+  await step('loss of the control plane, backup and restore', () => check.restore());
   await step('uninstall', () => check.uninstall());
   await step('installation on kept data', () => check.reinstall());
   await step('uninstall with data', () => check.deleteData());
+  await step('update with an own PostgreSQL', () => check.updateOwnDatabase());
+  await step('uninstall of an agent', () => check.uninstallAgent());
 } finally {
   await undoAll(undo);
 }
-console.log(`steps ${steps}, failed ${failed}, requests lost ${lost}`);
-process.exitCode = failed === 0 && lost === 0 && steps > 0 ? 0 : 1;
+process.exitCode = report() ? 0 : 1;

@@ -1,9 +1,10 @@
-// Releases for the install check: repacked from a built one under other versions, and signed with a key pair of the check.
-import { appendFileSync, cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+// Releases for the install check: repacked from a built one under other versions, and signed with its key, which its agents pin.
+import { appendFileSync, cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { RELEASE_FILE, type Release } from '../../tools/lib/release.ts';
 import { INSTALLER, renderInstaller, writeInstaller } from '../../tools/release/installer.ts';
-import { openSigner, readPublicKey, signRelease } from '../../tools/release/sign.ts';
+import { writeNotes } from '../../tools/release/notes.ts';
+import { openSigner, pinnedKeys, type Signer, signFile, signRelease } from '../../tools/release/sign.ts';
 import { fileNames, type Target } from '../../tools/release/targets.ts';
 import { must } from '../release/root.ts';
 
@@ -11,26 +12,33 @@ export interface RepackOptions {
   /** Archive of a control plane. */
   readonly archive: string;
   readonly target: Target;
-  /** Folder for the release; the key pair lies in its parent. */
   readonly to: string;
   readonly version: string;
+  readonly signer: Signer;
   /** Changes the unpacked files. */
   readonly change?: (stage: string, target: Target) => void;
 }
 
-export async function repack({ archive, target, to, version, change }: RepackOptions): Promise<void> {
+/** Takes the key pair of a development release, or the key that FAIRLEAD_RELEASE_KEY_FILE names. */
+export function signerOf(dist: string, scratch: string): Signer {
+  const keys = join(scratch, 'keys');
+  mkdirSync(keys, { mode: 0o700 });
+  for (const name of ['development.key', 'minisign.pub'])
+    if (existsSync(join(dist, name))) cpSync(join(dist, name), join(keys, name));
+  return openSigner(keys);
+}
+
+export async function repack({ archive, target, to, version, signer, change }: RepackOptions): Promise<void> {
   const stage = `${to}.stage`;
   mkdirSync(stage, { recursive: true });
   mkdirSync(to, { recursive: true });
   await must('tar', ['-xzf', archive, '-C', stage, '--strip-components=1', '--no-same-owner']);
-  // All releases have the key of the first.
-  const keys = join(to, '..');
-  const signer = openSigner(keys);
-  for (const name of ['development.key', 'minisign.pub']) cpSync(join(keys, name), join(to, name));
   const release = JSON.parse(readFileSync(join(stage, RELEASE_FILE), 'utf8')) as Release;
   writeFileSync(join(stage, RELEASE_FILE), JSON.stringify({ ...release, version }));
-  writeInstaller(stage, readPublicKey(signer));
+  writeInstaller(stage, pinnedKeys(signer));
   change?.(stage, target);
+  const name = fileNames.agent(version, target);
+  signFile(signer, join(stage, 'agents', target.name), `fairlead ${version} ${name}`);
   await must('tar', [
     '--create',
     '--use-compress-program=gzip -1',
@@ -41,7 +49,8 @@ export async function repack({ archive, target, to, version, change }: RepackOpt
     stage.slice(stage.lastIndexOf('/') + 1),
   ]);
   rmSync(stage, { recursive: true });
-  writeFileSync(join(to, INSTALLER), renderInstaller(readPublicKey(signer)));
+  writeNotes(to, { version, releasedAt: new Date(), changelog: `### Added\n\n- Changes of ${version}.` });
+  writeFileSync(join(to, INSTALLER), renderInstaller(pinnedKeys(signer)));
   signRelease(to, version, signer);
 }
 

@@ -1,18 +1,19 @@
 // `npm run perf:builds`: measures the speed-up of a build with a filled cache. Deploys each example, changes one source
 // file, deploys again, and compares the builds. `-- --only hello-next,…` or `--all` selects examples; `--out FILE`
 // writes the rows as JSON.
-import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { loadavg, tmpdir } from 'node:os';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { loadavg } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { AppId } from '@fairlead/contract/ids';
 import type { DeploymentDetail } from '@fairlead/core/deployment';
-import { ROOT, run } from '../../tools/lib/command.ts';
+import { ROOT } from '../../tools/lib/command.ts';
 import { CONTROL_HOST } from '../../tools/start/control-plane.ts';
 import { EXAMPLES } from '../real-apps/list/examples.ts';
 import type { ExampleApp } from '../real-apps/real-app.ts';
 import { System } from '../system/harness/system.ts';
 import { type BuildRow, formatRow, isWithinBound, STEPS, summary } from './build-rows.ts';
+import { LOCK, lockExample } from './example-files.ts';
 
 /** One example of each family of frameworks and package managers. */
 const FAMILIES = [
@@ -47,7 +48,6 @@ const WARM_UPS: readonly (readonly [file: string, example: string])[] = [
   ['Cargo.toml', 'hello-rust'],
   ['package.json', 'hello-express'],
 ];
-const LOCK = 'package-lock.json';
 const LOCKS = [LOCK, 'pnpm-lock.yaml', 'yarn.lock', 'bun.lock'];
 const GREETING = 'Hello from';
 const TEXT = /\.(astro|go|html|js|jsx|md|py|rs|rst|svelte|ts|tsx|vue)$/;
@@ -148,15 +148,7 @@ async function missingLock(app: ExampleApp): Promise<string | undefined> {
   const source = join(ROOT, 'examples', example);
   const has = (name: string) => existsSync(join(source, name));
   if (!has('package.json') || LOCKS.some(has) || warmUpOf(app) !== 'hello-express') return undefined;
-  const folder = mkdtempSync(join(tmpdir(), 'fairlead-lock-'));
-  try {
-    cpSync(source, folder, { recursive: true });
-    const locked = await run('npm', ['install', '--package-lock-only', '--ignore-scripts'], { cwd: folder });
-    if (locked.code !== 0) throw new Error(`npm could not lock examples/${example}: ${locked.output}`);
-    return readFileSync(join(folder, LOCK), 'utf8');
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
+  return lockExample(example);
 }
 
 async function removeApp(appId: AppId): Promise<void> {

@@ -12,7 +12,28 @@ import { layOut, openData } from '../../tools/start/folders.ts';
 import { Supervisor } from '../../tools/start/supervisor.ts';
 import { atMost, type Measurement, percentile } from './table.ts';
 
-const LISTS = ['', '/projects', '/apps', '/deployments', '/servers', '/benchmarks', '/domains', '/members'];
+const LISTS = [
+  '',
+  '/projects',
+  '/apps',
+  '/deployments',
+  '/servers',
+  '/benchmarks',
+  '/domains',
+  '/certificates',
+  '/members',
+  '/settings/audit',
+  // Filters and sort orders.
+  '/apps?state=unhealthy',
+  '/apps?search=api&sort=p99',
+  '/apps?sort=last_deployment',
+  '/deployments?state=failed',
+  '/deployments?search=no+such+text',
+  '/deployments?branch=main&from=2026-01-01&order=oldest',
+  '/servers?state=offline&sort=cpu',
+  '/settings/audit?search=no+such+text',
+  '/settings/audit?action=deployment.rollback',
+];
 const WARM_UP = 5;
 const REQUESTS = 50;
 const BOUND_MS = 150;

@@ -3,14 +3,22 @@
 // them to docs/benchmarks/tenancy.md with `--write`; asserts nothing.
 import { parseArgs } from 'node:util';
 import { type OrganizationId, parseId } from '@fairlead/contract/ids';
-import { getApp, listApps, updateApp } from '@fairlead/core/app';
-import { cancelDeployment, createDeployment, getDeployment, listDeployments } from '@fairlead/core/deployment';
+import { type AppSummary, getApp, listApps, updateApp } from '@fairlead/core/app';
+import { listAudit } from '@fairlead/core/audit';
+import {
+  cancelDeployment,
+  createDeployment,
+  type DeploymentSummary,
+  getDeployment,
+  listDeploymentFilters,
+  listDeployments,
+} from '@fairlead/core/deployment';
 import { listDomains } from '@fairlead/core/domain';
 import { type Ctx, systemClock } from '@fairlead/core/kernel';
 import { getAppMetric } from '@fairlead/core/metric';
 import { getOverview } from '@fairlead/core/overview';
-import { wholeReach } from '@fairlead/core/role';
-import { getServer, listServers } from '@fairlead/core/server';
+import { getServer, listServers, type ServerSummary } from '@fairlead/core/server';
+import { wholeOverview } from '@fairlead/core/testing';
 import { createDatabase, type Database } from '@fairlead/db';
 import { loadInSystemScope } from '@fairlead/db/copy';
 import { cloneDatabase, startTestCluster, switchRowSecurityOff } from '@fairlead/db/testing/cluster';
@@ -27,8 +35,8 @@ const { values } = parseArgs({
 });
 const [rounds, calls] = [Number(values.rounds), Number(values.calls)];
 const links = { localHttpsPort: 4443 };
-const seesAll = { apps: wholeReach, deployments: wholeReach, secrets: wholeReach, servers: true };
 const note = (line: string) => console.log(`  …  ${line}`);
+const dayMs = 24 * 3_600_000;
 const quiet = { debug: () => undefined, info: () => undefined, warn: console.error, error: console.error };
 
 interface Target {
@@ -122,19 +130,72 @@ async function callsOf(target: Target): Promise<readonly Call[]> {
     throw new Error('the scenario is too small');
   let turn = 0;
   return [
-    { name: 'overview.get', run: (ctx) => getOverview(ctx, {}, links, seesAll) },
+    { name: 'overview.get', run: (ctx) => getOverview(ctx, {}, wholeOverview(links)) },
     { name: 'app.list', run: (ctx) => listApps(ctx, { limit: 50 }, links) },
     { name: 'app.get', run: (ctx) => getApp(ctx, { slug: app.slug }, links) },
     { name: 'deployment.list', run: (ctx) => listDeployments(ctx, { limit: 50 }) },
     { name: 'deployment.get', run: (ctx) => getDeployment(ctx, { deploymentId: deployment.id }) },
     { name: 'server.get', run: (ctx) => getServer(ctx, { serverId: server.id }) },
     { name: 'domain.list', run: (ctx) => listDomains(ctx, { limit: 50 }, links) },
+    ...filteredLists(app, deployment, server, target.userId),
     { name: 'metric.app of a day', run: (ctx) => getAppMetric(ctx, { appId: app.id, range: '24h' }) },
     { name: 'app.update', run: (ctx) => updateApp(ctx, { appId: app.id, healthPath: `/health-${turn++}` }) },
     {
       name: 'deployment.create, then cancel',
       run: async (ctx) => cancelDeployment(ctx, await createDeployment(ctx, { appId: app.id })),
     },
+  ];
+}
+
+/** Lists with filters and sort orders, each with its count. Texts match a part of the rows only. */
+function filteredLists(app: AppSummary, deployment: DeploymentSummary, server: ServerSummary, userId: string): Call[] {
+  const limit = 50;
+  const [serverId, environmentId, appId] = [server.id, app.environmentId, app.id];
+  const to = new Date(deployment.queuedAt.getTime() - 60 * dayMs);
+  const dates = { from: new Date(to.getTime() - 30 * dayMs), to };
+  const authors = { requestedBy: userId };
+  return [
+    { name: 'app.list, search', run: (ctx) => listApps(ctx, { limit, search: 'api' }, links) },
+    { name: 'app.list, state', run: (ctx) => listApps(ctx, { limit, state: 'unhealthy' }, links) },
+    { name: 'app.list by p99', run: (ctx) => listApps(ctx, { limit, sort: 'p99' }, links) },
+    { name: 'app.list by last deployment', run: (ctx) => listApps(ctx, { limit, sort: 'last_deployment' }, links) },
+    { name: 'app.list, server, state', run: (ctx) => listApps(ctx, { limit, serverId, state: 'healthy' }, links) },
+    { name: 'deployment.list, search', run: (ctx) => listDeployments(ctx, { limit, search: 'cache' }) },
+    {
+      name: 'deployment.list, search of nothing',
+      run: (ctx) => listDeployments(ctx, { limit, search: 'no such text' }),
+    },
+    { name: 'deployment.list, state', run: (ctx) => listDeployments(ctx, { limit, state: 'failed' }) },
+    { name: 'deployment.list, branch', run: (ctx) => listDeployments(ctx, { limit, branch: deployment.ref }) },
+    { name: 'deployment.list, unknown branch', run: (ctx) => listDeployments(ctx, { limit, branch: 'none' }) },
+    { name: 'deployment.list, author', run: (ctx) => listDeployments(ctx, { limit, ...authors }) },
+    { name: 'deployment.list, server', run: (ctx) => listDeployments(ctx, { limit, serverId }) },
+    { name: 'deployment.list, dates', run: (ctx) => listDeployments(ctx, { limit, ...dates }) },
+    { name: 'deployment.list, oldest first', run: (ctx) => listDeployments(ctx, { limit, order: 'oldest' }) },
+    {
+      name: 'deployment.list, all filters',
+      run: (ctx) =>
+        listDeployments(ctx, {
+          limit,
+          appId,
+          environmentId,
+          serverId,
+          state: 'live',
+          search: 'a',
+          ...authors,
+          ...dates,
+        }),
+    },
+    { name: 'deployment.listFilters', run: (ctx) => listDeploymentFilters(ctx) },
+    { name: 'server.list', run: (ctx) => listServers(ctx, { limit, sort: 'state' }) },
+    { name: 'audit.list', run: (ctx) => listAudit(ctx, { limit }) },
+    { name: 'audit.list, search', run: (ctx) => listAudit(ctx, { limit, search: 'billing' }) },
+    { name: 'audit.list, search of nothing', run: (ctx) => listAudit(ctx, { limit, search: 'no such text' }) },
+    { name: 'audit.list, action', run: (ctx) => listAudit(ctx, { limit, action: 'deployment.rollback' }) },
+    { name: 'audit.list, unknown action', run: (ctx) => listAudit(ctx, { limit, action: 'secret.reveal' }) },
+    { name: 'audit.list, actor', run: (ctx) => listAudit(ctx, { limit, actorId: userId }) },
+    { name: 'audit.list, target', run: (ctx) => listAudit(ctx, { limit, targetId: deployment.id }) },
+    { name: 'audit.list, dates', run: (ctx) => listAudit(ctx, { limit, ...dates }) },
   ];
 }
 

@@ -14,6 +14,7 @@ import { createFolderLogStore } from '@fairlead/core/log';
 import { createSecretKeys, openMasterKeyFile } from '@fairlead/core/secret';
 import { type TestWorld, testWorld } from '@fairlead/core/testing';
 import { cloneDatabase, freePort, readAllTables, startTestCluster } from '@fairlead/db/testing/cluster';
+import { createGithub } from '@fairlead/github';
 import { createOutbound } from '@fairlead/outbound';
 import { createFakeAgent } from '@fairlead/testkit';
 import { generateIdentity, identityToRecipient } from 'age-encryption';
@@ -91,6 +92,7 @@ async function run(
       baseUrl: origin,
       trustedOrigins: [origin],
       trustedProxies: [],
+      github: null,
       mail: null,
       onFailure: (error) => remember({ error }, 'identity failed'),
     }),
@@ -103,6 +105,8 @@ async function run(
     logs: createFolderLogStore(join(dir, 'log-store')),
     artifacts: createFolderArtifactStore(join(dir, 'artifacts')),
     outbound: createOutbound({ allowed: [] }),
+    github: createGithub({ outbound: createOutbound({ allowed: [] }), now: () => new Date() }),
+    dns: { change: () => Promise.resolve(null), isShown: () => Promise.resolve(true) },
     mail: null,
     secretKeys: createSecretKeys(await openMasterKeyFile(masterKey)),
     rateLimit: createRateLimit({
@@ -113,6 +117,7 @@ async function run(
     }),
     config: {
       publicUrl: origin,
+      origins: [origin],
       trustedProxies: [],
       localHttpsPort: 4443,
       buildSlots: defaultBuildSlots,
@@ -124,9 +129,11 @@ async function run(
         mail: null,
         version: '',
         backups: { folder: null, schedule: null, keep: 14 },
+        updates: { current: '', feed: null, readFeedFile: null, publicKeys: [], updaterFolder: null },
         freeBytesMin: 0,
         folders: [dir],
       },
+      dashboard: { reach: 'local', settingsUrl: origin, httpsPort: 4443 },
       agentOffers: { list: async () => [], read: async function* () {} },
       agentDownload: () => Promise.reject(new Error('no agent is offered here')),
     },

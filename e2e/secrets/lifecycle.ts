@@ -117,6 +117,7 @@ export async function runLifecycle({
     ['deployment.get', { deploymentId: again.deploymentId }],
     ['deployment.log', { deploymentId }],
     ['release.list', { appId, limit: 10 }],
+    ['release.listUrls', { appId }],
     ['server.list', {}],
     ['server.get', { serverId: world.serverId }],
     ['member.list', {}],

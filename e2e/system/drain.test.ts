@@ -1,7 +1,8 @@
 // Tests of a drain on two real servers: an app moves from one to the other without a lost request, also from a server that
 // is dead.
-import { moveApps } from '@fairlead/core/deployment';
+
 import { drainServer } from '@fairlead/core/placement';
+import { moveApps } from '@fairlead/core/volume-move';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { waitFor } from '../../tools/lib/wait.ts';
 import { loaded, loadedFor } from './harness/apps.ts';

@@ -39,7 +39,7 @@ test.concurrent('an app that never listens gets a message with the port to liste
 test.concurrent('a program that exits gets the advice to run it as a worker or a job', async () => {
   const repository = await system.repositories.create('job', EXITING_APP);
   const message = expectFailure(await system.createApp('job', repository), 'rollout.ended');
-  expect(message).toContain('Configuration → Workers');
+  expect(message).toContain('Settings → Runtime → Workers');
   expect(message).toContain('start command `node job.js`');
 });
 

@@ -18,6 +18,7 @@ import { join } from 'node:path';
 import { createDatabase } from '@fairlead/db';
 import { findRunning } from '@fairlead/db/embedded';
 import { settingNames } from '@fairlead/settings';
+import { startDnsServer, type TestDnsServer } from '@fairlead/testkit/dns-server';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ROOT, run } from '../../tools/lib/command.ts';
 import { ADA, claimSetup, type Dashboard, type Entrance, signIn } from '../../tools/lib/dashboard-client.ts';
@@ -41,6 +42,7 @@ import {
   waitReasonOfSecondBuild,
   writeSettings,
 } from './harness/settings.ts';
+import { acmeEffects } from './harness/settings-acme.ts';
 import { describeOwnDatabase } from './harness/settings-own-database.ts';
 
 const PUBLIC_URL = 'https://fairlead.example.com';
@@ -50,20 +52,24 @@ const CLIENT = '203.0.113.7';
 let folder: string;
 let mail: MailSink;
 let acme: AcmeDirectory;
+let dns: TestDnsServer;
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'fairlead-settings-'));
   chmodSync(folder, 0o711);
   mail = await startMailSink();
   acme = await startAcmeDirectory(folder);
+  dns = await startDnsServer();
 });
 afterAll(async () => {
   await mail?.close();
   await acme?.close();
+  await dns?.close();
   rmSync(folder, { recursive: true });
 });
 
 describe('behind a public https address', () => {
+  const macKey = randomBytes(32);
   let product: RunningProduct;
   let entrance: Entrance;
   let dashboard: Dashboard;
@@ -76,6 +82,8 @@ describe('behind a public https address', () => {
     appendFileSync(offered, '\n');
     const key = join(folder, 'key');
     writeFileSync(key, `${randomBytes(32).toString('base64url')}\n`, { mode: 0o600 });
+    const macKeyFile = join(folder, 'eab-key');
+    writeFileSync(macKeyFile, `${macKey.toString('base64url')}\n`, { mode: 0o600 });
     const ports = await freePorts();
     const file = writeSettings(folder, mail.url, ports);
     product = await startProduct({
@@ -100,6 +108,9 @@ describe('behind a public https address', () => {
         FAIRLEAD_ACME_DIRECTORY_URL: acme.url,
         FAIRLEAD_ACME_CA_FILE: acme.caFile,
         FAIRLEAD_ACME_EMAIL: 'certificates@example.test',
+        FAIRLEAD_DNS_RESOLVERS: dns.address,
+        FAIRLEAD_ACME_EAB_KEY_ID: 'a-key-id',
+        FAIRLEAD_ACME_EAB_HMAC_KEY_FILE: macKeyFile,
       },
     });
     const url = `http://127.0.0.3:${ports.web}`;
@@ -145,15 +156,23 @@ describe('behind a public https address', () => {
     expect(commandLines()).not.toContain(mail.url);
   });
 
+  acmeEffects({ acme: () => acme, macKey, dashboard: () => dashboard });
+
   effect(
-    ['FAIRLEAD_ACME_DIRECTORY_URL', 'FAIRLEAD_ACME_CA_FILE', 'FAIRLEAD_ACME_EMAIL'],
-    'a public domain is ordered from the authority of the settings',
+    ['FAIRLEAD_DNS_RESOLVERS'],
+    'the records of domains are looked up at the DNS servers of the settings',
     async () => {
+      dns.set('looked-up.example.test', [{ type: 'A', value: '192.0.2.80' }]);
       const { id: appId } = await dashboard.query<{ id: string }>('app.get', ORGANIZATION, { slug: 'hello' });
-      await dashboard.call('domain.attach', { appId, host: 'shop.example.test' }, ORGANIZATION);
-      const ordered = () => acme.payloads.some((payload) => payload.includes('shop.example.test')) || undefined;
-      await waitFor(ordered, { what: 'an order', timeoutMs: 60_000 });
-      expect(acme.payloads.some((payload) => payload.includes('mailto:certificates@example.test'))).toBe(true);
+      const attached = { appId, host: 'looked-up.example.test' };
+      const { id: domainId } = await dashboard.call<{ id: string }>('domain.attach', attached, ORGANIZATION);
+      const found = async () => {
+        const host = await dashboard.query<{ found: { addresses: string[] } | null }>('host.get', ORGANIZATION, {
+          domainId,
+        });
+        return host.found?.addresses;
+      };
+      expect(await waitFor(found, { what: 'a check', timeoutMs: 60_000 })).toEqual(['192.0.2.80']);
     },
   );
 
@@ -268,6 +287,11 @@ describe('behind a public https address', () => {
     await expect(branches('127.0.0.2')).rejects.toThrow('source.address_refused');
   });
 
+  effect(['FAIRLEAD_GITHUB_SIGN_IN_APP'], 'an app that is not connected signs nobody in', async () => {
+    expect(environmentOf(product.processes().web)).toContain('FAIRLEAD_GITHUB_SIGN_IN_APP=gha_notconnected');
+    expect(await dashboard.query('account.signInWays')).toEqual({ github: false });
+  });
+
   effect(['FAIRLEAD_SECURITY_CONTACT'], 'security.txt names the contact', async () => {
     const text = await (await fetchFrom('/.well-known/security.txt')).text();
     expect(text).toContain('Contact: mailto:security@example.com');
@@ -339,9 +363,7 @@ describe('behind a public https address', () => {
   );
 
   effect(['FAIRLEAD_BUILDS_PER_SERVER'], 'a server has one build slot', async () => {
-    expect(await waitReasonOfSecondBuild(dashboard)).toBe(
-      'All build slots are in use: 1 build is running on its server.',
-    );
+    expect(await waitReasonOfSecondBuild(dashboard)).toBe('queued: 1 build ahead: first #1.');
   });
 
   async function createToken(name: string, ipRanges: readonly string[]): Promise<{ token: string }> {

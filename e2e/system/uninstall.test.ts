@@ -2,9 +2,9 @@
 // control plane has given up. Nothing of an agent stays but volumes, and other agents on the machine notice nothing.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { moveApps } from '@fairlead/core/deployment';
 import { drainServer } from '@fairlead/core/placement';
 import { deleteServer, uninstallServer } from '@fairlead/core/server';
+import { moveApps } from '@fairlead/core/volume-move';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type CommandResult, run } from '../../tools/lib/command.ts';
 import { waitFor } from '../../tools/lib/wait.ts';

@@ -102,7 +102,7 @@ test('a deployment is followed live: steps, log lines, the address at the end', 
 
 test('figures and charts of the app update with its visitors', async () => {
   await openApp();
-  const rate = page.getByLabel('Now').locator('div').filter({ hasText: 'Requests/s' }).locator('dd .sr-only');
+  const rate = page.getByLabel('Now').locator('div').filter({ hasText: 'Requests/s' }).locator('dd');
   const visitors = visitSample();
   try {
     // A space groups the thousands.
@@ -122,11 +122,13 @@ test('figures and charts of the app update with its visitors', async () => {
 test('a benchmark is started, followed and charted', async () => {
   await page.goto(`${ORGANIZATION}/benchmarks?start=hello`);
   const dialog = page.getByRole('dialog', { name: 'Start benchmark' });
+  await expect(dialog.getByText('Visitors of the app feel the load')).toBeVisible();
   await dialog.getByLabel('Concurrency').fill('1, 8');
   await dialog.getByLabel('Seconds per run').selectOption('1');
   await dialog.getByRole('button', { name: 'Start', exact: true }).click();
   await expect(page).toHaveURL(/\/benchmarks\/run_/);
   await expect(pill()).toContainText('Succeeded', DEPLOYED);
+  await expect(page.getByText(/^The proxy adds .+ at p50 \(HTTP\/1\.1, concurrency 1\)\.$/)).toBeVisible();
   await expect(page.getByRole('img', { name: /^Throughput, HTTP\/1\.1/ })).toBeVisible();
   await expect(page.getByRole('img', { name: /^p99 latency, HTTP\/1\.1/ })).toBeVisible();
   // Two concurrency levels by target and protocol, one row each.

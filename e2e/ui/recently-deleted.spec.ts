@@ -23,7 +23,7 @@ const deletedRow = (name: string) => page.getByRole('listitem').filter({ hasText
 const toast = (text: string) => page.getByRole('region', { name: 'Notifications' }).getByText(text, { exact: true });
 
 async function remove(name: string): Promise<void> {
-  await page.goto(`${ORGANIZATION}/apps/${name}/settings`);
+  await page.goto(`${ORGANIZATION}/apps/${name}/settings/danger`);
   await page.getByRole('button', { name: `Delete ${name}` }).click();
   const dialog = page.getByRole('dialog', { name: `Delete the app ${name}` });
   await expect(dialog).toContainText('For seven days you can restore it');

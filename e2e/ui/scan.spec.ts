@@ -14,22 +14,36 @@ const PAGES = [
   '/apps/new',
   '/apps/hello',
   '/apps/hello/deployments',
-  '/apps/hello/releases',
+  '/apps/hello/previews',
   '/apps/hello/logs',
-  '/apps/hello/config',
   '/apps/hello/domains',
-  '/apps/hello/secrets',
-  '/apps/hello/settings',
+  '/apps/hello/variables',
+  '/apps/hello/storage',
+  '/apps/hello/settings/general',
+  '/apps/hello/settings/source',
+  '/apps/hello/settings/runtime',
+  '/apps/hello/settings/scaling',
+  '/apps/hello/settings/health',
+  '/apps/hello/settings/traffic',
+  '/apps/hello/settings/deploys',
+  '/apps/hello/settings/servers',
+  '/apps/hello/settings/access',
+  '/apps/hello/settings/danger',
   '/deployments',
+  '/deliveries',
   '/servers',
   '/servers?add=1',
   '/benchmarks',
   '/benchmarks?start=1',
   '/domains',
+  '/certificates',
   '/members',
   '/members/roles',
   '/settings',
+  '/settings/dns-providers',
   '/settings/environments',
+  '/settings/git',
+  '/settings/git/register',
   '/settings/organization',
   '/settings/secrets',
   '/settings/audit',
@@ -64,6 +78,10 @@ test('the account page', () => scan('/account'));
 // All calls of the reference render alike: a few are enough.
 for (const path of [
   '/docs/api?search=volume',
+  '/docs',
+  '/docs/guide',
+  '/docs/changelog',
+  '/no-such-organization',
   '/forgot-password',
   '/reset-password#token=x',
   '/restore-account#token=x',
@@ -73,6 +91,49 @@ for (const path of [
 }
 
 for (const path of PAGES) test(`the page ${path || '/'} of an organization`, () => scan(`${ORGANIZATION}${path}`));
+
+/** Content must not move while a page loads: Google's bound for a good page is 0.1. */
+const SHIFT_MAX = 0.05;
+
+test.describe('on a phone', () => {
+  let phone: Page;
+
+  test.beforeAll(async ({ browser }) => {
+    phone = await openSignedIn(browser, { viewport: { width: 390, height: 844 }, reducedMotion: 'reduce' });
+    await phone.addInitScript(() => {
+      const shifts: { value: number; what: string }[] = [];
+      Object.assign(window, { shifts });
+      new PerformanceObserver((list) => {
+        for (const entry of list.getEntries() as (PerformanceEntry & {
+          value: number;
+          hadRecentInput: boolean;
+          sources: { node: Node | null }[];
+        })[]) {
+          if (entry.hadRecentInput) continue;
+          const [source] = entry.sources;
+          const what = source?.node instanceof Element ? source.node.outerHTML.slice(0, 160) : '';
+          shifts.push({ value: entry.value, what });
+        }
+      }).observe({ type: 'layout-shift', buffered: true });
+    });
+  });
+  test.afterAll(() => phone.context().close());
+
+  for (const path of PAGES) {
+    test(`nothing moves while ${path || '/'} loads`, async () => {
+      await phone.goto(`${ORGANIZATION}${path}`);
+      await expect(phone.getByRole('heading', { level: 1 })).toBeVisible();
+      await expect(phone.locator('[data-connection]:not([data-connection="connecting"])')).toBeVisible();
+      await expect(phone.getByRole('status', { name: 'Loading' })).toHaveCount(0);
+      await expect(phone.locator('.animate-shimmer')).toHaveCount(0);
+      const shifts = await phone.evaluate(
+        () => (window as unknown as { shifts: { value: number; what: string }[] }).shifts,
+      );
+      const total = shifts.reduce((sum, { value }) => sum + value, 0);
+      expect(total, JSON.stringify(shifts)).toBeLessThan(SHIFT_MAX);
+    });
+  }
+});
 
 for (const { list, href } of DETAILS) {
   test(`a page below ${list}`, async () => {

@@ -17,8 +17,8 @@ const PAGES = {
   overview: ['apps/web/src/features/overview/**', 'apps/web/src/common/{app,deployment,server}/**', ...FRAME],
   app: [
     'apps/web/src/features/app/app-{charts,frame,live-page}.tsx',
-    'apps/web/src/features/app/{figures,instances,routes}.tsx',
-    'apps/web/src/common/chart/**',
+    'apps/web/src/features/app/{figures,instances,routes,traffic-card}.tsx',
+    'apps/web/src/common/{chart,figure}/**',
     ...FRAME,
   ],
 };

@@ -1,4 +1,5 @@
-// Browser tests of an app's secrets: add, paste, reveal after an identity check, restore a version, apply and delete.
+// Browser tests of an app's secrets among its environment variables: add, paste, reveal after an identity check, restore
+// a version, apply and delete.
 // Runs after scan.spec.ts.
 import { join } from 'node:path';
 import { ageSessions } from '@fairlead/auth/testing/age-sessions';
@@ -10,7 +11,7 @@ import { openSignedIn } from './signed-in.ts';
 
 test.describe.configure({ mode: 'serial' });
 
-const SECRETS = '/my-organization/apps/hello/secrets';
+const VARIABLES = '/my-organization/apps/hello/variables';
 const VALUE = 'a value for no eye but one';
 const LONG_NAME = 'THE_ADDRESS_OF_THE_DATABASE_THAT_HOLDS_WHAT_VISITORS_WROTE';
 
@@ -22,7 +23,7 @@ test.beforeAll(async ({ browser }) => {
 test.afterAll(() => page.context().close());
 
 const dialog = (name: string) => page.getByRole('dialog', { name });
-const rowOf = (name: string) => page.getByRole('listitem').filter({ has: page.getByTitle(name, { exact: true }) });
+const rowOf = (name: string) => page.getByRole('row').filter({ has: page.getByTitle(name, { exact: true }) });
 
 async function choose(name: string, item: string): Promise<void> {
   const entry = page.getByRole('menuitem', { name: item, exact: true });
@@ -34,11 +35,13 @@ async function choose(name: string, item: string): Promise<void> {
 }
 
 test('a secret is added, and shown masked', async () => {
-  await page.goto(SECRETS);
-  await expect(page.getByText('No secrets yet')).toBeVisible();
-  await page.getByRole('button', { name: 'Add secret' }).click();
-  const add = dialog('Add secret');
-  await add.getByLabel('Name').fill('api_key');
+  // The former address of the page.
+  await page.goto('/my-organization/apps/hello/secrets?from=bookmark');
+  await expect(page).toHaveURL(/\/apps\/hello\/variables\?from=bookmark$/);
+  await expect(page.getByText('No environment variables yet')).toBeVisible();
+  await page.getByRole('button', { name: 'Add variable' }).click();
+  const add = dialog('Add variable');
+  await add.getByLabel('Name').fill('API_KEY');
   await add.getByRole('textbox', { name: 'Value' }).fill(VALUE);
   await add.getByRole('checkbox', { name: /^Sealed/ }).uncheck();
   await checkAppearance(page);
@@ -55,12 +58,13 @@ test('two secrets are pasted and previewed by name; an invalid line blocks all o
   const paste = dialog('Paste .env');
   await paste.getByRole('textbox').fill('no equals here\nREGION=north');
   await expect(paste.getByText('Line 1:')).toBeVisible();
-  await expect(paste.getByRole('button', { name: 'Save 1 secret' })).toBeDisabled();
+  await expect(paste.getByRole('button', { name: 'Save 1 variable' })).toBeDisabled();
   await paste.getByRole('textbox').fill(`export REGION="north"\n# for later\n${LONG_NAME}=db`);
   const preview = paste.getByRole('list', { name: 'Changes' });
-  await expect(preview.getByRole('listitem')).toHaveText([/^REGION5 charactersnew$/, /2 charactersnew$/]);
+  await expect(preview.getByRole('listitem')).toHaveText([/^REGIONnew/, new RegExp(`^${LONG_NAME}new`)]);
+  for (const name of ['REGION', LONG_NAME]) await paste.getByLabel(`Kind of ${name}`).selectOption('Secret');
   await checkAppearance(page);
-  await paste.getByRole('button', { name: 'Save 2 secrets' }).click();
+  await paste.getByRole('button', { name: 'Save 2 variables' }).click();
   await expect(rowOf('REGION')).toContainText('sealed');
   await expect(rowOf(LONG_NAME)).toBeVisible();
   await checkAppearance(page);
@@ -103,7 +107,7 @@ test('pending changes are applied at once', async () => {
   await page.getByRole('button', { name: 'Apply now' }).click();
   await expect(page).toHaveURL(/\/deployments\/dep_/);
   await expect(page.locator('header').first()).toContainText('Live', { timeout: 60_000 });
-  await page.goto(SECRETS);
+  await page.goto(VARIABLES);
   await expect(rowOf('API_KEY')).toBeVisible();
   await expect(page.getByText('not live yet')).toHaveCount(0);
 });

@@ -42,7 +42,7 @@ test('an operator sees storage, addresses and versions, and gets a test email', 
   await expect(card('Storage').getByText('free', { exact: false }).first()).toBeVisible();
   await expect(card('Addresses')).toContainText(process.env.FAIRLEAD_E2E_URL ?? '');
   await expect(card('Versions')).toContainText(process.versions.node);
-  await card('Mail').getByRole('button', { name: 'Send test email' }).click();
+  await card('Email').getByRole('button', { name: 'Send test email' }).click();
   await expect(page.getByText('Test email sent')).toBeVisible();
   const mails = () => readdirSync(process.env.FAIRLEAD_E2E_MAILS ?? '').length;
   expect(mails()).toBeGreaterThan(0);

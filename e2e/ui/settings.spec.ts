@@ -7,7 +7,7 @@ import { openMember, openSignedIn } from './signed-in.ts';
 test.describe.configure({ mode: 'serial' });
 
 const LIN = { name: 'Lin Example', email: 'lin@example.com', password: 'a block turns the line' };
-const CONFIG = '/my-organization/apps/hello/config';
+const CONFIG = '/my-organization/apps/hello/settings/runtime';
 
 let owner: Page;
 let developer: Page;
@@ -36,7 +36,7 @@ test('an invalid server port is marked, and a bare port means loopback', async (
   await ports(owner).fill('5432');
   await save(owner).click();
   await expect(ports(owner)).toHaveValue('127.0.0.1:5432');
-  await expect(owner.getByText('privateNetwork, serverPorts').first()).toBeVisible();
+  await expect(owner.getByText(/not live yet: [^.]*Private network access, Server ports/)).toBeVisible();
 });
 
 test('a server port cannot be added twice', async () => {
@@ -59,9 +59,11 @@ test('a member without the permission sees why these settings are read-only, and
   for (const port of await ports(developer).all()) await expect(port).toBeDisabled();
   await expect(network(developer)).toContainText('You need the permission “Change servers”');
   await checkAppearance(developer);
+  await developer.getByText('Advanced', { exact: true }).click();
   await developer.getByLabel('Stop timeout').fill('7');
   await save(developer).click();
-  await expect(save(developer)).toBeDisabled();
+  // The button is disabled while it saves, too.
+  await expect(developer.getByText(/^Saved as version \d+\./)).toBeVisible();
   await expect(developer.getByLabel('Stop timeout')).toHaveValue('7');
 });
 
@@ -70,8 +72,10 @@ test('the owner closes both again', async () => {
   await network(owner).getByRole('checkbox', { name: 'Private network access' }).uncheck();
   await network(owner).getByRole('button', { name: 'Remove 127.0.0.1:5432' }).click();
   await network(owner).getByRole('button', { name: 'Remove [::1]:6379' }).click();
-  await owner.getByLabel('Stop timeout').fill('10');
+  await owner.getByLabel('Stop timeout').fill('');
   await save(owner).click();
   await expect(save(owner)).toBeDisabled();
   await expect(ports(owner)).toHaveCount(0);
+  // The default is the placeholder of the empty field.
+  await expect(owner.getByLabel('Stop timeout')).toHaveAttribute('placeholder', '10');
 });

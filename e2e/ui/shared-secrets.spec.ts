@@ -6,7 +6,7 @@ import { openSignedIn } from './signed-in.ts';
 test.describe.configure({ mode: 'serial' });
 
 const GROUPS = '/my-organization/settings/secrets';
-const SECRETS = '/my-organization/apps/hello/secrets';
+const VARIABLES = '/my-organization/apps/hello/variables';
 const VALUE = 'postgres://reader@db.example.test/shop';
 
 let page: Page;
@@ -40,11 +40,14 @@ test('a group is created with a secret, and a taken or invalid name is refused w
 });
 
 test('an app that attaches the group has its secrets with the next deployment', async () => {
-  await page.goto(SECRETS);
+  await page.goto(VARIABLES);
   await group().click();
   await expect(page.getByText('DATABASE_URL (new)')).toBeVisible();
   await page.reload();
   await expect(group()).toBeChecked();
+  const shared = page.getByRole('row').filter({ has: page.getByTitle('DATABASE_URL', { exact: true }) });
+  await expect(shared).toContainText('database');
+  await expect(shared).toContainText('Deploy to apply');
   await page.goto(GROUPS);
   await expect(page.getByText(/, used by hello$/)).toBeVisible();
   await expect(page.getByRole('button', { name: 'Delete group database' })).toHaveCount(0);
@@ -67,7 +70,7 @@ test('after the data key is rotated, values can still be revealed', async () => 
 });
 
 test('a group that no app uses any more is deleted', async () => {
-  await page.goto(SECRETS);
+  await page.goto(VARIABLES);
   await group().click();
   await expect(page.getByText('DATABASE_URL (new)')).toHaveCount(0);
   await page.goto(GROUPS);

@@ -79,7 +79,7 @@ test('an app that is refused is not created, and its fields say why', async () =
   await expect(page.getByLabel('Password or token')).toHaveAccessibleDescription(/Enter the password or token\./);
   await page.getByLabel('Password or token').fill('hunter2');
   await deploy.click();
-  await expect(page.getByLabel('Domain')).toHaveAccessibleDescription(/This host name is already in use\./);
+  await expect(page.getByLabel('Domain')).toHaveAccessibleDescription(/This host name or path is already in use\./);
   await checkAppearance(page);
   await page.getByLabel('Name', { exact: true }).fill('hello');
   await deploy.click();

@@ -8,7 +8,7 @@ test.describe.configure({ mode: 'serial' });
 
 const APP = '/my-organization/apps/hello';
 const HOST = 'hello-staging.localhost';
-const PAGES = ['Deployments', 'Releases', 'Logs', 'Domains', 'Secrets', 'Configuration', 'Settings', 'Live'] as const;
+const PAGES = ['Deployments', 'Logs', 'Environment variables', 'Domains', 'Storage', 'Settings', 'Overview'] as const;
 
 let page: Page;
 
@@ -30,7 +30,7 @@ test('the app is added to a new environment with the live release', async () => 
   await expect(dialog.getByLabel('First release')).toHaveValue('release');
   await dialog.getByRole('button', { name: 'Add', exact: true }).click();
   // The environment was not created either: its name is still free.
-  await expect(dialog.getByLabel('Domain')).toHaveAccessibleDescription(/This host name is already in use\./);
+  await expect(dialog.getByLabel('Domain')).toHaveAccessibleDescription(/This host name or path is already in use\./);
   await dialog.getByLabel('Domain').fill(HOST);
   await checkAppearance(page);
   await dialog.getByRole('button', { name: 'Add', exact: true }).click();
@@ -53,56 +53,52 @@ test('its pages stay in the environment, and the URL is enough to return to it',
   await checkAppearance(page);
 });
 
-test('domains and secrets belong to one environment only', async () => {
+test('domains and variables belong to one environment only', async () => {
   await tabs().getByRole('link', { name: 'Domains', exact: true }).click();
   const hosts = page.getByRole('main').getByRole('link', { name: /^[\w.-]+\.localhost$/ });
   await expect(hosts).toHaveText([HOST]);
-  await tabs().getByRole('link', { name: 'Secrets', exact: true }).click();
-  await page.getByRole('button', { name: 'Add secret' }).click();
-  const add = page.getByRole('dialog', { name: 'Add secret' });
+  await tabs().getByRole('link', { name: 'Environment variables', exact: true }).click();
+  await page.getByRole('button', { name: 'Add variable' }).click();
+  const add = page.getByRole('dialog', { name: 'Add variable' });
   await add.getByLabel('Name').fill('ONLY_STAGING');
   await add.getByRole('textbox', { name: 'Value' }).fill('a value of staging');
+  await add.getByRole('button', { name: 'Secret', exact: true }).click();
   await add.getByLabel('Also at build time').check();
   await checkAppearance(page);
   await add.getByRole('button', { name: 'Save' }).click();
-  await expect(page.getByTitle('ONLY_STAGING', { exact: true })).toBeVisible();
-  const added = page.getByRole('listitem').filter({ has: page.getByTitle('ONLY_STAGING', { exact: true }) });
-  await expect(added).toContainText('build');
+  const added = page.getByRole('row').filter({ has: page.getByTitle('ONLY_STAGING', { exact: true }) });
+  await expect(added).toContainText('Build and run');
   await menu('Staging').click();
   await page.getByRole('menuitemradio', { name: 'Production' }).click();
-  await expect(page).toHaveURL(/\/secrets$/);
+  await expect(page).toHaveURL(/\/variables$/);
   await expect(menu('Production')).toBeVisible();
   await expect(page.getByTitle('ONLY_STAGING', { exact: true })).toHaveCount(0);
 });
 
 test('settings of one environment do not change the other', async () => {
-  await page.goto(`${APP}/config`);
+  await page.goto(`${APP}/storage`);
   await menu('Production').click();
   await page.getByRole('menuitemradio', { name: 'Staging' }).click();
   // Until then the form shows production.
   await expect(menu('Staging')).toBeVisible();
   await expect(page).toHaveURL(/\?environment=env_/);
-  await page.getByRole('button', { name: 'Add variable' }).click();
-  await page.getByRole('textbox', { name: 'Name', exact: true }).last().fill('STAGE');
-  await page.getByRole('textbox', { name: 'Value' }).last().fill('staging');
-  await page.getByRole('button', { name: 'Save' }).click();
-  await expect(page.getByText('variables.STAGE').first()).toBeVisible();
   await page.getByRole('button', { name: 'Add volume' }).click();
   await page.getByRole('textbox', { name: 'Name', exact: true }).last().fill('notes');
   await page.getByLabel('Mount path in container').fill('/data');
   await page.getByRole('button', { name: 'Save' }).click();
-  await expect(page.getByText('volumes', { exact: true })).toBeVisible();
+  await expect(page.getByText(/^Saved as version \d+\./)).toBeVisible();
+  await expect(page.getByRole('button', { name: 'Save' })).toBeDisabled();
   await page.getByRole('button', { name: 'Deploy', exact: true }).click();
   await expect(page).toHaveURL(/\/deployments\/dep_/);
   await expect(page.locator('header').first()).toContainText('Live', { timeout: 60_000 });
-  await page.goto(`${APP}/config`);
+  await page.goto(`${APP}/storage`);
   await menu('Production').click();
   await page.getByRole('menuitemradio', { name: 'Staging' }).click();
   await expect(page.getByText('Volume usage')).toBeVisible();
   await menu('Staging').click();
   await page.getByRole('menuitemradio', { name: 'Production' }).click();
   await expect(menu('Production')).toBeVisible();
-  await expect(page.getByText('variables.STAGE')).toHaveCount(0);
+  await expect(page.getByLabel('Mount path in container')).toHaveCount(0);
 });
 
 test('environments are listed with their apps, created and protected', async () => {
@@ -122,7 +118,7 @@ test('environments are listed with their apps, created and protected', async () 
 });
 
 test('the app is removed from the environment, which is then deleted; each by its name', async () => {
-  await page.goto(`${APP}/settings`);
+  await page.goto(`${APP}/settings/danger`);
   await expect(page.getByRole('button', { name: /^Remove hello from/ })).toHaveCount(0);
   await menu('Production').click();
   await page.getByRole('menuitemradio', { name: 'Staging' }).click();
@@ -135,7 +131,7 @@ test('the app is removed from the environment, which is then deleted; each by it
   await expect(page).toHaveURL(/\/apps\/hello$/);
   await expect(menu('Production')).toBeVisible();
 
-  await page.goto(`${APP}/config`);
+  await page.goto(`${APP}/storage`);
   const left = page.getByRole('listitem').filter({ hasText: 'notes of hello · Staging' });
   await expect(left).toBeVisible();
   await page.goto('/my-organization/settings/environments');

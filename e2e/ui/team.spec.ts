@@ -75,7 +75,7 @@ test('a new user creates an account and joins; no URL contains the token', async
 test('the link works once', async () => {
   await guest.goto('/');
   await guest.goto(link);
-  await expect(guest.getByText('This invitation was used, expired or revoked.')).toBeVisible();
+  await expect(heading(guest, 'This invitation no longer works')).toBeVisible();
 });
 
 test('a role is changed and reverted by keyboard', async () => {

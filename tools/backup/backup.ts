@@ -5,6 +5,7 @@ import {
   constants,
   createWriteStream,
   existsSync,
+  lchownSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -18,7 +19,8 @@ import { busy, withLock } from '@fairlead/db/lock';
 import type { Folders } from '../start/folders.ts';
 import { masterKeyOf } from '../start/secrets.ts';
 import { ArchiveError, type ForeignFile, newRecoveryKey, pack } from './archive.ts';
-import { DATABASE, MANIFEST, type Manifest, STAGING } from './manifest.ts';
+import { DATABASE, MANIFEST, type Manifest } from './manifest.ts';
+import { withOwnFolder } from './own-folder.ts';
 
 export interface BackupOptions {
   readonly folders: Folders;
@@ -54,10 +56,10 @@ export async function backUp(options: BackupOptions): Promise<Backup> {
   const name = `fairlead-${now.toISOString().replace(/[:.]/g, '-')}`;
   const dataFile = join(options.to, `${name}.data.age`);
   const keysFile = join(options.to, `${name}.keys.age`);
-  const staging = join(folders.data, STAGING);
+  const staging = folders.backup;
   const write = async (): Promise<Backup> => {
     // Only a backup that was killed leaves a staging folder behind, because this one holds the lock.
-    rmSync(staging, { recursive: true, force: true });
+    emptyFolder(staging);
     mkdirSync(join(staging, DATABASE), { recursive: true, mode: 0o700 });
     const database = await dumpTables(options.databaseUrl, (table) =>
       createWriteStream(join(staging, DATABASE, table), { mode: 0o600 }),
@@ -73,7 +75,9 @@ export async function backUp(options: BackupOptions): Promise<Backup> {
     return { dataFile, keysFile, tables: database.tables.length, sizeBytes };
   };
   try {
-    const made = await withLock(options.databaseUrl, 'backup', () => write().finally(() => removeFolder(staging)));
+    const made = await withLock(options.databaseUrl, 'backup', () =>
+      withOwnFolder(staging, () => write().finally(() => emptyFolder(staging))),
+    );
     if (made === busy) throw new ArchiveError('another backup is being made');
     return made;
   } catch (error) {
@@ -83,8 +87,10 @@ export async function backUp(options: BackupOptions): Promise<Backup> {
   }
 }
 
-function removeFolder(folder: string): void {
-  rmSync(folder, { recursive: true, force: true });
+/** Keeps the folder itself: the user of the worker can't make it. */
+function emptyFolder(folder: string): void {
+  if (!existsSync(folder)) return;
+  for (const name of readdirSync(folder)) rmSync(join(folder, name), { recursive: true, force: true });
 }
 
 /** Throws if the folder is inside the data folder: each backup would hold those before it, and be lost with the data. */
@@ -112,6 +118,9 @@ async function openRecipient({ folders, recipient, onNewRecoveryKey }: BackupOpt
   const key = await newRecoveryKey();
   onNewRecoveryKey(key.identity);
   writeFileSync(file, `${key.recipient}\n`, { mode: 0o600, flag: 'wx' });
+  // Root makes it for the worker, whose user may put a link in its place meanwhile.
+  const { uid, gid } = statSync(folders.secrets);
+  lchownSync(file, uid, gid);
   return key.recipient;
 }
 

@@ -1,5 +1,4 @@
-// Starts a new epoch after an earlier state of the database came back, so that agents accept its state however far ahead
-// of it they are.
+// Starts a new epoch after an earlier state of the database was restored, so that agents with a newer state accept it.
 import { type Log, systemClock } from '@fairlead/core/kernel';
 import { startNewEpoch } from '@fairlead/core/server';
 import { createDatabase } from '@fairlead/db';

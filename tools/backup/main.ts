@@ -69,14 +69,14 @@ async function main(): Promise<void> {
   throw new UsageError('say backup or restore');
 }
 
-interface BackupWish {
+interface BackupOptions {
   readonly to: string;
   readonly recoveryKey: string | undefined;
   readonly recipient: string | undefined;
   readonly keep: number | undefined;
 }
 
-async function backup(installation: Installation, { to, recoveryKey, recipient, keep }: BackupWish): Promise<void> {
+async function backup(installation: Installation, { to, recoveryKey, recipient, keep }: BackupOptions): Promise<void> {
   const { backUp, pruneBackups } = await import('./backup.ts');
   const { dataFile, keysFile, tables } = await withDatabase(installation, (databaseUrl) =>
     backUp({

@@ -1,10 +1,8 @@
 // Layout of a backup.
 import { z } from 'zod';
 
-/** Folder in a data folder for building a dump; in an archive it holds the manifest and the tables. */
-export const STAGING = 'backup';
 export const MANIFEST = 'manifest.json';
-/** Folder below STAGING with one file per table, in PostgreSQL's binary COPY format. */
+/** Folder beside the manifest with one file per table, in PostgreSQL's binary COPY format. */
 export const DATABASE = 'database';
 
 export const manifestSchema = z.object({

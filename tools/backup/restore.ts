@@ -9,7 +9,7 @@ import { ROOT } from '../lib/command.ts';
 import type { Folders } from '../start/folders.ts';
 import { ArchiveError, unpack } from './archive.ts';
 import { beginEpoch } from './begin-epoch.ts';
-import { DATABASE, MANIFEST, type Manifest, manifestSchema, STAGING } from './manifest.ts';
+import { DATABASE, MANIFEST, type Manifest, manifestSchema } from './manifest.ts';
 
 export interface RestoreOptions {
   /** Existing folders without a control plane. */
@@ -32,8 +32,13 @@ const MIGRATIONS = join(ROOT, 'prisma/migrations');
 export async function restore(options: RestoreOptions): Promise<Restored> {
   const { folders, databaseUrl } = options;
   requireNoKeys(folders);
-  await unpack(options.dataFile, folders.data, [STAGING, basename(folders.logStore)], options.recoveryKey);
-  const staging = join(folders.data, STAGING);
+  await unpack(
+    options.dataFile,
+    folders.data,
+    [basename(folders.backup), basename(folders.logStore)],
+    options.recoveryKey,
+  );
+  const staging = folders.backup;
   const manifest = readManifest(staging);
   const { migrations } = manifest.database;
   const quiet = () => undefined;

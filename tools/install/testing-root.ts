@@ -1,5 +1,6 @@
 // Root folders for the installer's tests: this machine's programs, with folders of their own for everything that the
-// installer writes, a systemctl that records calls, and a small release signed by a key of the test.
+// installer writes, a systemctl that records calls, and a small release signed by a key of the test. Invariant: everything
+// else of the machine is read-only, because the installer is root and deletes folders.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto';
 import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -8,15 +9,17 @@ import { join } from 'node:path';
 import { renderInstaller, writeInstaller } from '../release/installer.ts';
 
 /** Writable folders of the installer, each an own one below the test's folder. */
-const FOLDERS = ['opt', 'etc', 'run', 'var/lib', 'var/backups', 'var/log', 'usr/local/bin'];
+const FOLDERS = ['opt', 'etc', 'run', 'var', 'usr/local/bin'];
 
 const ENTER = `set -e
 root=$1; shift
 for folder in ${FOLDERS.join(' ')}; do mount --bind "$root/$folder" "/$folder"; done
+mount --bind "$root" "$root"
+mount -o remount,bind,ro /
 exec env -i PATH="$root/fake:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin" ROOT="$root" "$@"`;
 
 /** Starting the unit runs what ExecStart names; a release that prints no summary counts as failed. */
-const SYSTEMCTL = `#!/bin/sh
+export const SYSTEMCTL = `#!/bin/sh
 echo "$*" >>"$ROOT/calls"
 case "$*" in
   'restart fairlead.service' | 'start fairlead.service')
@@ -33,11 +36,12 @@ root=$(dirname "$(dirname "$(readlink -f "$0")")")
 echo "$(basename "$root") $*" >>"$ROOT/programs"
 data=/var/lib/fairlead-control-plane
 case "$1" in
-  update | uninstall) exec sh "$root/tools/install/install.sh" "$@" ;;
+  update | update-requested | uninstall) exec sh "$root/tools/install/install.sh" "$@" ;;
   health) exit "$(cat "$root/health")" ;;
   start)
     mkdir -p $data/postgres $data/secrets
     basename "$root" >>$data/postgres/migrations
+    [ -e $data/fairlead.json ] || echo '{"format":1}' >$data/fairlead.json
     [ -e $data/secrets/master-key ] || echo key >$data/secrets/master-key
     url=$(sed -n 's/^public_url = "\\(.*\\)"/\\1/p' /etc/fairlead/fairlead.toml)
     folder=$data/agent/ca
@@ -71,7 +75,16 @@ export class TestRoot {
     this.#key = privateKey;
     const raw = publicKey.export({ format: 'der', type: 'spki' }).subarray(-32);
     this.publicKey = Buffer.concat([Buffer.from('Ed'), this.#keyNumber, raw]).toString('base64');
-    for (const folder of [...FOLDERS, 'fake', 'run/systemd/system', 'etc/systemd/system'])
+    for (const folder of [
+      ...FOLDERS,
+      'fake',
+      'run/systemd/system',
+      'etc/systemd/system',
+      'var/lib',
+      'var/backups',
+      'var/log',
+      'var/tmp',
+    ])
       mkdirSync(join(this.folder, folder), { recursive: true });
     // Programs such as awk are links through /etc/alternatives.
     for (const name of ['os-release', 'alternatives'])
@@ -112,10 +125,10 @@ export class TestRoot {
     writeFileSync(join(stage, 'health'), String(health));
     writeFileSync(join(stage, 'bin/fairlead'), PROGRAM);
     chmodSync(join(stage, 'bin/fairlead'), 0o755);
-    writeInstaller(stage, this.publicKey);
+    writeInstaller(stage, [this.publicKey]);
     const name = `fairlead-${version}-linux-x64.tar.gz`;
     execFileSync('tar', ['-czf', join(to, name), '-C', this.path('stage'), `fairlead-${version}`]);
-    writeFileSync(join(to, 'install.sh'), renderInstaller(this.publicKey));
+    writeFileSync(join(to, 'install.sh'), renderInstaller([this.publicKey]));
     const digest = createHash('sha256')
       .update(readFileSync(join(to, name)))
       .digest('hex');

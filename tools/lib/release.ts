@@ -10,6 +10,8 @@ export interface Release {
   readonly target: string;
   /** True if no release key signed it. */
   readonly isDevelopment: boolean;
+  /** Keys of which one signs the releases that this one accepts as its update, as minisign writes them. */
+  readonly publicKeys: readonly string[];
 }
 
 export const RELEASE_FILE = 'release.json';
@@ -17,6 +19,12 @@ export const RELEASE_FILE = 'release.json';
 export function findRelease(root: string): Release | undefined {
   const file = join(root, RELEASE_FILE);
   return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Release) : undefined;
+}
+
+/** Returns the keys that releases are signed with. A clone has none, unless a test of updates brings one. */
+export function releaseKeysOf(root: string): readonly string[] {
+  const given = process.env.FAIRLEAD_RELEASE_KEYS ?? '';
+  return findRelease(root)?.publicKeys ?? (given === '' ? [] : given.split(','));
 }
 
 /** Returns the version of a release with its commit, or that of a clone. */

@@ -1,6 +1,6 @@
 // Builds the agent of a release with zig as linker, so that it starts with an old glibc on either processor. The
 // linker comes from PyPI into the build's own folder; the standard library from rustup.
-import { chmodSync, copyFileSync, existsSync, rmSync } from 'node:fs';
+import { chmodSync, copyFileSync, existsSync, readFileSync, rmSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { ROOT, run } from '../lib/command.ts';
@@ -14,8 +14,16 @@ const REQUIREMENTS = 'tools/release/requirements.txt';
 /** Oldest glibc that Node of the control plane starts with, too. */
 const GLIBC_LINKED = '2.28';
 
-/** Builds the agent of `target` into `file`. */
-export async function buildReleaseAgent(target: Target, file: string, detail: (text: string) => void): Promise<void> {
+export interface AgentInput {
+  readonly target: Target;
+  /** Path of the program. */
+  readonly file: string;
+  /** Keys that the agent accepts upgrades of, as minisign writes them. */
+  readonly publicKeys: readonly string[];
+}
+
+export async function buildReleaseAgent(input: AgentInput, detail: (text: string) => void): Promise<void> {
+  const { target, file, publicKeys } = input;
   await installLinker();
   await installStandardLibrary(target);
   const args = ['--release', '--locked', '--package', 'fairlead-agent', '--bin', 'fairlead-agent'];
@@ -27,6 +35,7 @@ export async function buildReleaseAgent(target: Target, file: string, detail: (t
       CARGO_TARGET_DIR: join(AGENTS, 'target'),
       CARGO_ZIGBUILD_ZIG_PATH: join(TOOLS, 'ziglang/zig'),
       CARGO_ZIGBUILD_CACHE_DIR: join(TOOLS, 'cache'),
+      FAIRLEAD_RELEASE_KEYS: publicKeys.join(','),
       // The same program from any folder, without the builder's paths in its panics.
       CARGO_ENCODED_RUSTFLAGS: [
         `--remap-path-prefix=${process.env.CARGO_HOME ?? join(homedir(), '.cargo')}=/cargo`,
@@ -43,6 +52,9 @@ export async function buildReleaseAgent(target: Target, file: string, detail: (t
   requireSuccess(result, `the agent for ${target.name} could not be built`);
   copyFileSync(join(AGENTS, 'target', target.rust, 'release/fairlead-agent'), file);
   chmodSync(file, 0o755);
+  // Without its keys an agent would accept what no release key has signed.
+  if (!readFileSync(file).includes(publicKeys.join(',')))
+    throw new ReleaseFailed(`${file} does not hold the keys of the release`);
   const { newest } = await requireOldGlibc(file, target);
   detail(`needs glibc ${newest}`);
 }

@@ -34,8 +34,8 @@ export interface ControlPlaneInput {
   /** Time of the commit in seconds: the same commit gives the same archive. */
   readonly commitTime: number;
   readonly isDevelopment: boolean;
-  /** Key that the installed version accepts updates of, as minisign writes it. */
-  readonly publicKey: string;
+  /** Keys that the installed version accepts updates of, as minisign writes them. */
+  readonly publicKeys: readonly string[];
 }
 
 /** Next's image optimizer, which the configuration turns off: a program of one processor, under the LGPL. */
@@ -64,7 +64,7 @@ export async function buildControlPlane(input: ControlPlaneInput, detail: (text:
     mkdirSync(join(stage, 'bin'));
     copyFileSync(join(ROOT, 'tools/release/fairlead.sh'), join(stage, 'bin/fairlead'));
     chmodSync(join(stage, 'bin/fairlead'), 0o755);
-    writeInstaller(stage, input.publicKey);
+    writeInstaller(stage, input.publicKeys);
     writeFileSync(join(stage, RELEASE_FILE), `${JSON.stringify(describeRelease(input), null, 2)}\n`);
     detail('checking');
     await requireListed(stage);
@@ -77,8 +77,8 @@ export async function buildControlPlane(input: ControlPlaneInput, detail: (text:
   }
 }
 
-function describeRelease({ version, commit, target, isDevelopment }: ControlPlaneInput): Release {
-  return { version, commit, target: target.name, isDevelopment };
+function describeRelease({ version, commit, target, isDevelopment, publicKeys }: ControlPlaneInput): Release {
+  return { version, commit, target: target.name, isDevelopment, publicKeys };
 }
 
 function copyIn(path: string, stage: string): void {

@@ -10,7 +10,8 @@ import { buildReleaseAgent } from './agent.ts';
 import { buildControlPlane } from './control-plane.ts';
 import { INSTALLER, renderInstaller } from './installer.ts';
 import { writeInventory } from './inventory.ts';
-import { openSigner, readPublicKey, signFile, signRelease } from './sign.ts';
+import { changesOf, writeNotes } from './notes.ts';
+import { openSigner, pinnedKeys, signFile, signRelease } from './sign.ts';
 import { fileNames, nameOf, type Part, ReleaseFailed, selectParts } from './targets.ts';
 
 const HELP = `Usage: npm run release -- [options]
@@ -22,7 +23,7 @@ Builds a release: an agent and a control plane for each kind of machine, an SBOM
   --help         show this
 
 Environment: FAIRLEAD_RELEASE_KEY_FILE names the minisign secret key. Without it the release is a development release,
-signed by a key pair that is made in the output folder.
+signed by a key pair that is made in the output folder. FAIRLEAD_NEXT_RELEASE_KEY is the public key of a release to come.
 `;
 
 async function main(): Promise<void> {
@@ -34,6 +35,7 @@ async function main(): Promise<void> {
   mkdirSync(to, { recursive: true });
   const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string };
   const signer = openSigner(to);
+  const publicKeys = pinnedKeys(signer);
   const commit = await readCommit();
   const progress = createProgress();
 
@@ -42,15 +44,20 @@ async function main(): Promise<void> {
     const { target } = part;
     if (part.kind === 'control-plane')
       return buildControlPlane(
-        { ...commit, target, to, version, isDevelopment: signer.isDevelopment, publicKey: readPublicKey(signer) },
+        { ...commit, target, to, version, isDevelopment: signer.isDevelopment, publicKeys },
         detail,
       );
     const name = fileNames.agent(version, target);
-    await buildReleaseAgent(target, join(to, name), detail);
+    await buildReleaseAgent({ target, file: join(to, name), publicKeys }, detail);
     signFile(signer, join(to, name), `fairlead ${version} ${name}`);
   };
   for (const part of parts) await progress.step(nameOf(part), (detail) => build(part, detail));
-  writeFileSync(join(to, INSTALLER), renderInstaller(readPublicKey(signer)), { mode: 0o755 });
+  writeNotes(to, {
+    version,
+    releasedAt: new Date(commit.commitTime * 1000),
+    changelog: changesOf(readFileSync(join(ROOT, 'CHANGELOG.md'), 'utf8'), version),
+  });
+  writeFileSync(join(to, INSTALLER), renderInstaller(publicKeys), { mode: 0o755 });
   const files = await progress.step('checksums and signature', async () => signRelease(to, version, signer));
   for (const file of files) progress.note(`${formatSize(statSync(join(to, file)).size)}  ${file}`);
   if (signer.isDevelopment) {

@@ -31,8 +31,25 @@ export function openSigner(to: string): Signer {
 }
 
 /** Reads the key itself, without the comment in its file. */
-export function readPublicKey({ publicKeyFile }: Signer): string {
+function readPublicKey({ publicKeyFile }: Signer): string {
   return readFileSync(publicKeyFile, 'utf8').split('\n')[1]?.trim() ?? '';
+}
+
+/**
+ * Keys that agents and installers of the release trust: the one that signs it, and the next one while it is replaced. Both
+ * sides then accept releases of either.
+ */
+export function pinnedKeys(signer: Signer): readonly string[] {
+  const next = process.env.FAIRLEAD_NEXT_RELEASE_KEY || undefined;
+  const keys = next === undefined ? [readPublicKey(signer)] : [readPublicKey(signer), next];
+  if (!keys.every(isPublicKey))
+    throw new ReleaseFailed('the public key of the release, or FAIRLEAD_NEXT_RELEASE_KEY, is not one of minisign');
+  return keys;
+}
+
+/** True for the text of a public key as minisign writes it. */
+function isPublicKey(text: string): boolean {
+  return /^RW[A-Za-z0-9+/]{54}$/.test(text);
 }
 
 /** Writes `<file>.minisig`. The signature covers the comment, so a file can't stand in for another one. */
@@ -48,7 +65,7 @@ export function signRelease(to: string, version: string, signer: Signer): string
     `${fileNames.agent(version, target)}.minisig`,
     fileNames.controlPlane(version, target),
   ]);
-  files.push(fileNames.sbom(version), fileNames.licences(version), INSTALLER);
+  files.push(fileNames.sbom(version), fileNames.licences(version), fileNames.notes(version), INSTALLER);
   const present = files.filter((name) => existsSync(join(to, name)));
   const digests = present.map((name) => [name, sha256(join(to, name))] as const);
   writeFileSync(join(to, CHECKSUMS), formatChecksums(digests));

@@ -44,5 +44,6 @@ export const fileNames = {
   agent: (version: string, target: Target) => `fairlead-agent-${version}-${target.name}`,
   controlPlane: (version: string, target: Target) => `fairlead-${version}-${target.name}.tar.gz`,
   sbom: (version: string) => `fairlead-${version}.cdx.json`,
+  notes: (version: string) => `fairlead-${version}.json`,
   licences: (version: string) => `fairlead-${version}-licences.txt`,
 };

@@ -15,7 +15,10 @@ const GENERATED = join(ROOT, 'packages/db/src/generated');
 const WEB = join(ROOT, 'apps/web');
 const WEB_INPUTS = [
   'apps/web/**/*',
-  'packages/{api,auth,contract,core,db,mail,outbound,settings,ui}/{package.json,src/**/*}',
+  // The web app serves them.
+  'docs/*.md',
+  'CHANGELOG.md',
+  'packages/{api,auth,contract,core,db,github,mail,outbound,settings,ui}/{package.json,src/**/*}',
   'packages/config/**/*.json',
   'prisma/schema/**/*.prisma',
   'package-lock.json',

@@ -18,7 +18,7 @@ import {
 } from '@fairlead/settings';
 import { ROOT } from '../lib/command.ts';
 import { nodeOf } from '../lib/install.mjs';
-import { versionOf } from '../lib/release.ts';
+import { releaseKeysOf, versionOf } from '../lib/release.ts';
 import { answers } from '../lib/wait.ts';
 import { closedFolder, type Folders } from './folders.ts';
 import { KeptDatabase } from './kept-database.ts';
@@ -26,6 +26,7 @@ import type { PortName } from './options.mjs';
 import { listenerUrl } from './ports.ts';
 import { openSecrets } from './secrets.ts';
 import { servedUrl } from './served-url.ts';
+import { giveData, giveSockets, type ServiceUser } from './service-user.ts';
 import type { Service, Supervisor } from './supervisor.ts';
 
 export interface ControlPlaneOptions {
@@ -38,6 +39,10 @@ export interface ControlPlaneOptions {
   readonly agentBinary: string;
   /** Script of the web server; undefined runs no web app. */
   readonly webServer: string | undefined;
+  /** Folder that an installation shares with its updater. */
+  readonly updaterFolder?: string;
+  /** User of the services. Default: that of the start. */
+  readonly serviceUser?: ServiceUser;
   /** For tests only: PostgreSQL may lose its last second at a power cut. */
   readonly unsafeButFast?: boolean;
 }
@@ -85,6 +90,7 @@ export class ControlPlane {
     this.localUrl = listenerUrl(this.#values.FAIRLEAD_WEB_HOST, ports.web);
     this.gatewayUrl = listenerUrl(this.#values.FAIRLEAD_GATEWAY_HOST, ports.gateway);
     const secrets = openSecrets(folders, settings.FAIRLEAD_MASTER_KEY_FILE);
+    const releaseKeys = releaseKeysOf(ROOT);
     this.#variables = {
       FAIRLEAD_AGENT_BINARY: options.agentBinary,
       ...given,
@@ -92,6 +98,8 @@ export class ControlPlane {
       DATABASE_URL: databaseUrl,
       FAIRLEAD_DATA_DIR: folders.data,
       FAIRLEAD_VERSION: versionOf(ROOT),
+      ...(releaseKeys.length === 0 ? {} : { FAIRLEAD_RELEASE_KEYS: releaseKeys.join(',') }),
+      ...(options.updaterFolder === undefined ? {} : { FAIRLEAD_UPDATER_DIR: options.updaterFolder }),
       FAIRLEAD_GATEWAY_URL: this.gatewayUrl,
       FAIRLEAD_MASTER_KEY_FILE: secrets.masterKey,
       FAIRLEAD_AUTH_SECRET_FILE: secrets.authSecret,
@@ -100,6 +108,7 @@ export class ControlPlane {
       FAIRLEAD_LOG_STORE_DIR: folders.logStore,
       FAIRLEAD_BACKUP_SCRIPT: join(ROOT, 'tools/backup/run.ts'),
     };
+    if (options.serviceUser !== undefined) giveData(folders, settings, options.serviceUser);
   }
 
   /** Opens the database and migrates it; starts no service yet. */
@@ -151,7 +160,9 @@ export class ControlPlane {
 
   async start(): Promise<void> {
     const { webServer } = this.#options;
-    await Promise.all([this.startGateway(), this.startWorker(), ...(webServer === undefined ? [] : [this.startWeb()])]);
+    // People and agents wait for these two; the worker takes up its jobs after them.
+    await Promise.all([this.startGateway(), ...(webServer === undefined ? [] : [this.startWeb()])]);
+    await this.startWorker();
   }
 
   /** Stops everything but PostgreSQL. */
@@ -164,8 +175,10 @@ export class ControlPlane {
   }
 
   #service(name: 'web' | 'gateway' | 'worker', script: string, ready: () => Promise<boolean>): Service {
+    const { folders, serviceUser: user } = this.#options;
     return {
       name,
+      ...(user === undefined ? {} : { user, prepare: () => giveSockets(folders, user) }),
       command: nodeOf(ROOT),
       // A small young generation: these processes wait more than they compute, and would otherwise hold memory.
       args: [

@@ -9,6 +9,8 @@ export interface Folders {
   readonly data: string;
   readonly postgres: string;
   readonly secrets: string;
+  /** Files of a backup until it is packed. */
+  readonly backup: string;
   readonly signingKeys: string;
   readonly logs: string;
   readonly logStore: string;
@@ -20,8 +22,10 @@ export interface Folders {
   readonly bin: string;
   readonly runtime: string;
   readonly source: string;
-  /** Node's compile cache. */
+  /** Node's compile cache of the services. */
   readonly compileCache: string;
+  /** Node's compile cache of the start. Its files are programs, so only the start's own user writes them. */
+  readonly startCache: string;
   readonly record: string;
 }
 
@@ -33,6 +37,8 @@ export interface ChosenFolders extends Folders {
 export class FolderError extends Error {}
 
 const MARK = 'fairlead.json';
+/** Folder in a data folder for building a dump; in an archive it holds the manifest and the tables. */
+const STAGING = 'backup';
 /** Default data folder of an installed release. The agent of a server that only runs apps has /var/lib/fairlead. */
 export const DATA_INSTALLED = '/var/lib/fairlead-control-plane';
 
@@ -61,6 +67,7 @@ export function layOut(data: string): Folders {
     data,
     postgres: join(data, 'postgres'),
     secrets: join(data, 'secrets'),
+    backup: join(data, STAGING),
     signingKeys: join(data, 'secrets/signing-keys'),
     logs: join(data, 'logs'),
     logStore: join(data, 'log-store'),
@@ -71,6 +78,7 @@ export function layOut(data: string): Folders {
     runtime: join(data, 'runtime'),
     source: join(data, 'source'),
     compileCache: join(data, 'cache/node'),
+    startCache: join(data, 'cache/start'),
     record: join(data, 'run/processes.json'),
   };
 }
@@ -100,6 +108,7 @@ export function openData(folders: Folders): void {
       folders.logStore,
       folders.source,
       folders.compileCache,
+      folders.startCache,
     ]) {
       mkdirSync(folder, { recursive: true, mode: 0o700 });
     }

@@ -9,6 +9,7 @@ import { EnrolmentFailed, hasLivingProxy } from './local-agent.ts';
 import { type Options, OptionsError, type PortName } from './options.mjs';
 import { PortTaken, requireFreePorts } from './ports.ts';
 import { createProgress, type Progress } from './progress.ts';
+import { findServiceUser, type ServiceUser, ServiceUserError } from './service-user.ts';
 import { SourceError } from './source-mirror.ts';
 import { readStartSettings, type StartSettings } from './start-settings.ts';
 import { endLeftovers, ServiceFailed, Supervisor } from './supervisor.ts';
@@ -33,7 +34,16 @@ export interface LaunchPlan {
 class StartRefused extends Error {}
 
 /** Errors with a message for the user; any other error prints its stack. */
-const EXPECTED = [EnrolmentFailed, FolderError, OptionsError, PortTaken, ServiceFailed, SourceError, StartRefused];
+const EXPECTED = [
+  EnrolmentFailed,
+  FolderError,
+  OptionsError,
+  PortTaken,
+  ServiceFailed,
+  ServiceUserError,
+  SourceError,
+  StartRefused,
+];
 const EXPECTED_NAMES = new Set([
   'BuildFailed',
   'EmbeddedError',
@@ -61,7 +71,7 @@ export async function launch({ options, hasSample, prepare }: LaunchPlan): Promi
   const programs = await prepare(progress);
   if (stop.signal.aborted) return;
 
-  enableCompileCache(folders.compileCache);
+  enableCompileCache(folders.startCache);
   const supervisor = new Supervisor({ logDir: folders.logs, recordFile: folders.record, note: progress.note });
   const { serve } = await import('./serve.ts');
   await serve({
@@ -71,12 +81,29 @@ export async function launch({ options, hasSample, prepare }: LaunchPlan): Promi
     supervisor,
     progress,
     programs,
+    installation: readInstallation(),
     hasSample,
     startedAt,
     signal: stop.signal,
   }).catch((error: unknown) => {
     if (!stop.signal.aborted) throw error;
   });
+}
+
+export interface Installation {
+  /** Folder that it shares with its updater. */
+  readonly updaterFolder?: string;
+  /** User of the services. Default: that of the start. */
+  readonly serviceUser?: ServiceUser;
+}
+
+/** Reads what the unit of the installer names. */
+function readInstallation(): Installation {
+  const { FAIRLEAD_UPDATER_DIR: updaterFolder = '', FAIRLEAD_SERVICE_USER: user = '' } = process.env;
+  return {
+    ...(updaterFolder === '' ? {} : { updaterFolder }),
+    ...(user === '' ? {} : { serviceUser: findServiceUser(user) }),
+  };
 }
 
 /** Prints an expected failure as one line and any other with its stack, then exits. */

@@ -48,7 +48,7 @@ export class OptionsError extends Error {}
 export function parseOptions(args, { root, cwd }) {
   const values = read(args);
   const from = (path) => (path === undefined || isAbsolute(path) ? path : resolve(cwd, path));
-  // Before minutes of installing and building; the table of settings checks everything once more.
+  // Checks before minutes of installing and building; the table of settings checks everything again.
   for (const { option } of PORTS) {
     const port = values[option];
     if (port !== undefined && !(/^\d{1,5}$/.test(port) && port >= 1 && port <= 65_535))

@@ -13,7 +13,7 @@ import {
   updateConfig,
 } from '@fairlead/core/app';
 import { createBenchmark, getBenchmark, listBenchmarks } from '@fairlead/core/benchmark';
-import { listCertificates, retryCertificate } from '@fairlead/core/certificate';
+import { findServedLeaf, listCertificates, retryCertificate } from '@fairlead/core/certificate';
 import {
   cancelDeployment,
   createDeployment,
@@ -22,13 +22,14 @@ import {
   restartApp,
   rollbackApp,
 } from '@fairlead/core/deployment';
-import { attachDomain, type HostPolicy, updateDomainPolicy } from '@fairlead/core/domain';
+import { attachDomain, type HostPolicy, updateBaseDomain, updateDomainPolicy } from '@fairlead/core/domain';
+import { getHost } from '@fairlead/core/host';
 import { type Ctx, type Log, type SystemCtx, systemClock } from '@fairlead/core/kernel';
 import { readLog } from '@fairlead/core/log';
 import { attachServer, scaleApp } from '@fairlead/core/placement';
 import { listReleases } from '@fairlead/core/release';
 import { createSecretKeys, listSecrets } from '@fairlead/core/secret';
-import { createEnrolment, listServers, updateProxy } from '@fairlead/core/server';
+import { createEnrolment, listServers, updateAddresses, updateProxy } from '@fairlead/core/server';
 import { createFirstOrganization, rotateSetupToken } from '@fairlead/core/setup';
 import { createDatabase, type Database } from '@fairlead/db';
 import type { PoolSizes } from '@fairlead/settings';
@@ -37,6 +38,7 @@ import type { z } from 'zod';
 /** Verbs inside the organization; their `ctx` is filled in. */
 const VERBS = {
   attachDomain,
+  findServedLeaf,
   listCertificates,
   retryCertificate,
   attachServer,
@@ -63,6 +65,9 @@ const VERBS = {
   readLog,
   createEnrolment,
   listServers,
+  getHost,
+  updateAddresses,
+  updateBaseDomain,
   updateDomainPolicy,
   updateProxy,
 };

@@ -1,9 +1,9 @@
 // Secret files of the control plane, created once and readable by its user only. Invariant: never printed, and never
-// passed as an argument.
+// passed as an argument. Their folder may belong to the user of the services, so root follows no link in it.
 import { randomBytes } from 'node:crypto';
-import { chmodSync, existsSync, renameSync, writeFileSync } from 'node:fs';
+import { closeSync, constants, existsSync, fchmodSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Folders } from './folders.ts';
+import { FolderError, type Folders } from './folders.ts';
 
 export interface SecretFiles {
   readonly authSecret: string;
@@ -29,8 +29,19 @@ export function masterKeyOf(folders: Folders): string {
 
 function ensureSecretFile(file: string): string {
   if (!existsSync(file)) createSecret(file);
-  chmodSync(file, 0o600);
+  const opened = openPlain(file);
+  fchmodSync(opened, 0o600);
+  closeSync(opened);
   return file;
+}
+
+function openPlain(file: string): number {
+  try {
+    return openSync(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ELOOP') throw error;
+    throw new FolderError(`${file} is a link: put the file itself there`);
+  }
 }
 
 /** Never fixes loose permissions: others may have read the key. Processes that open it report that and stop. */
@@ -41,6 +52,7 @@ function makeMasterKey(file: string): string {
 
 /** The file is whole or absent: a full disk must not leave an empty secret, which later starts would keep. */
 function createSecret(file: string): void {
-  writeFileSync(`${file}.new`, `${randomBytes(32).toString('base64url')}\n`, { mode: 0o600 });
+  rmSync(`${file}.new`, { force: true });
+  writeFileSync(`${file}.new`, `${randomBytes(32).toString('base64url')}\n`, { mode: 0o600, flag: 'wx' });
   renameSync(`${file}.new`, file);
 }

@@ -5,13 +5,14 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ServerSummary } from '@fairlead/core/server';
+import { requestServed } from '@fairlead/outbound/served';
 import { requestPinned } from '../lib/pinned-request.ts';
 import { type Undo, undoAll } from '../lib/undo.ts';
 import { waitFor } from '../lib/wait.ts';
 import { openAppRuntime } from './app-runtime.ts';
 import { ControlPlane } from './control-plane.ts';
 import type { ChosenFolders } from './folders.ts';
-import type { Programs } from './launch.ts';
+import type { Installation, Programs } from './launch.ts';
 import { enrolAgent, installAgent, isEnrolled, type LocalAgentOptions, startAgent } from './local-agent.ts';
 import { localName } from './local-name.ts';
 import { startRotation } from './log-rotation.ts';
@@ -20,6 +21,7 @@ import { openProduct, type Product } from './product.ts';
 import type { Progress } from './progress.ts';
 import { deploySample, measureSample, SAMPLE_HOST, type SampleOptions } from './sample.ts';
 import { servedUrl } from './served-url.ts';
+import { shareAuthorities } from './service-user.ts';
 import { refreshMirror, SOURCE_BRANCH, sourceName } from './source-mirror.ts';
 import { type SourceServer, serveSource } from './source-repository.ts';
 import type { StartSettings } from './start-settings.ts';
@@ -33,6 +35,7 @@ export interface ServeOptions {
   readonly supervisor: Supervisor;
   readonly progress: Progress;
   readonly programs: Programs;
+  readonly installation: Installation;
   /** True to serve the clone as a git repository and deploy the sample app from it. */
   readonly hasSample: boolean;
   /** Unix milliseconds. */
@@ -65,6 +68,7 @@ export async function serve(context: ServeOptions): Promise<void> {
         supervisor,
         agentBinary: programs.offeredAgents ?? binary,
         webServer: programs.webServer,
+        ...context.installation,
       });
     });
     undo.push(() => controlPlane.stopDatabase());
@@ -93,8 +97,10 @@ export async function serve(context: ServeOptions): Promise<void> {
     const { publicCaFile } = controlPlane;
     if (publicCaFile !== undefined)
       await progress.step('answer under the public URL', () =>
-        requirePublicAnswer(context, controlPlane.publicUrl, publicCaFile),
+        requirePublicAnswer(context, product, controlPlane.publicUrl, publicCaFile),
       );
+    const { serviceUser } = context.installation;
+    if (serviceUser !== undefined) shareAuthorities(folders, serviceUser);
     const app: SampleSummary =
       source === undefined ? { kind: 'none' } : await showSample(context, controlPlane, product, server, source);
     const setupToken = await product.rotateSetupToken();
@@ -107,7 +113,8 @@ export async function serve(context: ServeOptions): Promise<void> {
             : `https://${controlPlane.controlHost}:${context.settings.ports.https}`,
         settingsFile: context.settings.file,
         setupToken,
-        publicAuthority: publicCaFile === undefined ? undefined : readAuthority(publicCaFile),
+        publicAuthority:
+          publicCaFile === undefined || !existsSync(publicCaFile) ? undefined : readAuthority(publicCaFile),
         app,
         folders: { data: folders.data, logs: folders.logs, caFile: caFile(context) },
         insteadOf: folders.insteadOf,
@@ -210,20 +217,28 @@ async function showSample(
   }
 }
 
-/** The local agent creates the URL's authority and certificate when it gets the route. */
+/**
+ * The local agent creates the URL's authority and certificate when it gets the route. A domain of the dashboard has an ordered
+ * certificate instead.
+ */
 async function requirePublicAnswer(
   { settings, signal }: ServeOptions,
+  product: Product,
   publicUrl: string,
   caFile: string,
 ): Promise<void> {
   const request = { host: bareHost(publicUrl), port: settings.ports.https, path: '/healthz' };
+  const answersWith = (asked: Promise<number>) =>
+    asked.then(
+      (status) => status === 200,
+      () => false,
+    );
   await waitFor(
-    () =>
-      existsSync(caFile) &&
-      requestPinned({ ...request, caFile }).then(
-        ({ status }) => status === 200,
-        () => false,
-      ),
+    async () => {
+      const leaf = await product.verbs.findServedLeaf(request.host);
+      if (leaf !== null && (await answersWith(requestServed({ ...request, leaf })))) return true;
+      return existsSync(caFile) && answersWith(requestPinned({ ...request, caFile }).then(({ status }) => status));
+    },
     { what: `an answer of ${publicUrl} on this machine`, timeoutMs: 20_000, signal },
   );
 }

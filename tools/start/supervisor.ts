@@ -18,6 +18,10 @@ export interface Service {
   /** Returns true once the service is ready. */
   readonly ready: () => Promise<boolean>;
   readonly readyTimeoutMs: number;
+  /** User that it runs as. Default: that of the supervisor. */
+  readonly user?: { readonly uid: number; readonly gid: number };
+  /** Runs before each start of the process. */
+  readonly prepare?: () => void;
   /** Grace period after SIGTERM in milliseconds. */
   readonly stopTimeoutMs: number;
 }
@@ -100,12 +104,14 @@ export class Supervisor {
 
   #spawn(supervised: Supervised, onEnd: (code: number | null, signal: NodeJS.Signals | null) => void): void {
     const { service } = supervised;
+    service.prepare?.();
     // Appends, which the rotation of the log needs.
     const log = openSync(this.logFile(service.name), 'a', 0o600);
     const child = spawn(service.command, service.args, {
       cwd: service.cwd,
       env: service.env,
       detached: true,
+      ...service.user,
       stdio: ['ignore', log, log],
     });
     closeSync(log);
@@ -147,7 +153,7 @@ export class Supervisor {
       writeRecord(this.#options.recordFile, { supervisor: identityOf(process.pid), processes });
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
-      // The services must outlast a full disk. After a crash meanwhile, the next start does not find the newest ones.
+      // The services must outlast a full disk. After a crash in that time, the next start does not find the newest ones.
       this.#options.note('the disk is full: the record of running processes was not written');
     }
   }

@@ -16,13 +16,14 @@ export interface AcmeDirectory {
   close(): Promise<void>;
 }
 
-/** Makes a certificate for 127.0.0.1 that is its own authority. */
+/** Makes a certificate for an address that is its own authority. */
 export async function makeDirectoryCertificate(
   folder: string,
+  address = '127.0.0.1',
 ): Promise<{ readonly cert: string; readonly key: string }> {
   const [cert, key] = [join(folder, 'directory.pem'), join(folder, 'directory.key')];
   const form = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '2'];
-  const fields = ['-subj', '/CN=directory', '-addext', 'subjectAltName=IP:127.0.0.1'];
+  const fields = ['-subj', '/CN=directory', '-addext', `subjectAltName=IP:${address}`];
   const notAnAuthority = ['-addext', 'basicConstraints=critical,CA:FALSE'];
   const made = await run('openssl', [...form, ...fields, ...notAnAuthority, '-keyout', key, '-out', cert]);
   if (made.code !== 0) throw new Error(made.output);

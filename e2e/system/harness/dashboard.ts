@@ -114,10 +114,16 @@ export class Dashboard {
     );
   }
 
-  /** Returns the complete log of a deployment, as its page shows it. */
-  async log(deploymentId: DeploymentId): Promise<readonly string[]> {
-    const { lines } = await this.owner.deployment.log.query({ deploymentId, limit: 5000 });
-    return lines.map(({ text }) => text);
+  /** Waits until the log of a deployment has this line, as it can arrive after the state, and returns all lines. */
+  logWith(deploymentId: DeploymentId, line: string): Promise<readonly string[]> {
+    return waitFor(
+      async () => {
+        const { lines } = await this.owner.deployment.log.query({ deploymentId, limit: 5000 });
+        const texts = lines.map(({ text }) => text);
+        return texts.includes(line) && texts;
+      },
+      { what: `the line "${line}" in the log of the deployment ${deploymentId}`, timeoutMs: DEPLOY_TIMEOUT_MS },
+    );
   }
 }
 

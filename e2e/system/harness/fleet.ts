@@ -10,7 +10,7 @@ import { type PinnedResponse, requestPinned } from '../../../tools/lib/pinned-re
 import { type Undo, undoAll } from '../../../tools/lib/undo.ts';
 import { waitFor } from '../../../tools/lib/wait.ts';
 import { type Load, startLoad } from './load.ts';
-import { type Namespace, openNetwork } from './network.ts';
+import { type Namespace, type Network, openNetwork } from './network.ts';
 import { startNginx } from './nginx.ts';
 import type { System } from './system.ts';
 
@@ -38,6 +38,11 @@ export interface Equipment {
   readonly undo: Undo;
 }
 
+export interface FleetPorts {
+  readonly https: number;
+  readonly http: number;
+}
+
 export interface Fleet {
   /** Returns the URL from which servers of the fleet clone a repository. */
   repositoryUrl(url: string): string;
@@ -48,7 +53,7 @@ export interface Fleet {
   addServer(
     name: string,
     equip?: (namespace: Namespace) => Promise<Equipment>,
-    options?: { readonly stopAppsOnExit: boolean },
+    options?: { readonly stopAppsOnExit?: boolean; readonly ports?: FleetPorts },
   ): Promise<FleetServer>;
   close(): Promise<void>;
 }
@@ -56,11 +61,12 @@ export interface Fleet {
 /** Rate limit of artifact downloads in bytes per second: an app of some megabytes takes seconds. */
 const ARTIFACT_RATE = 6 * 1024 * 1024;
 
-export async function openFleet(system: System): Promise<Fleet> {
+/** `given`: a network that is open already, and stays open. */
+export async function openFleet(system: System, given?: Network): Promise<Fleet> {
   const undo: Undo[] = [];
   try {
-    const network = await openNetwork();
-    undo.push(() => network.close());
+    const network = given ?? (await openNetwork());
+    if (given === undefined) undo.push(() => network.close());
     const source = { port: await freePort(), upstreamPort: system.sourcePort };
     const { gatewayUrl } = system.controlPlane;
     const front = await startNginx(gatewayUrl, join(system.dataFolder, 'fleet'), {
@@ -71,13 +77,13 @@ export async function openFleet(system: System): Promise<Fleet> {
     undo.push(() => front.close());
     return {
       repositoryUrl: (url) => url.replace(`127.0.0.1:${source.upstreamPort}`, `${network.address}:${source.port}`),
-      async addServer(name, equip, options = { stopAppsOnExit: true }) {
+      async addServer(name, equip, { stopAppsOnExit = true, ports: wanted } = {}) {
         const namespace = await network.addNamespace();
         const equipment = await equip?.(namespace);
         if (equipment !== undefined) undo.push(equipment.undo);
         const folder = join(system.dataFolder, 'fleet', name);
         mkdirSync(folder, { recursive: true, mode: 0o711 });
-        const ports = { https: await freePort(), http: await freePort() };
+        const ports = wanted ?? { https: await freePort(), http: await freePort() };
         const summary = () =>
           waitFor(async () => (await system.servers()).find((server) => server.name === name), {
             what: `the server ${name}`,
@@ -92,7 +98,7 @@ export async function openFleet(system: System): Promise<Fleet> {
           environment: equipment?.environment ?? {},
           controlUrl: front.url,
           controlCaFile: front.caFile,
-          ...options,
+          stopAppsOnExit,
         });
         undo.push(stop);
         const caFile = join(folder, 'ca/ca.pem');

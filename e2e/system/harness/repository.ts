@@ -8,8 +8,11 @@ export type Files = Readonly<Record<string, string>>;
 
 export interface Repository {
   readonly url: string;
-  /** Writes the files, deletes those given as null, commits, and returns the full commit hash. */
-  commit(subject: string, files: Readonly<Record<string, string | null>>): Promise<string>;
+  /**
+   * Writes the files, deletes those given as null, commits to a ref, by default the branch, and returns the full commit
+   * hash.
+   */
+  commit(subject: string, files: Readonly<Record<string, string | null>>, ref?: string): Promise<string>;
 }
 
 export interface Repositories {
@@ -42,7 +45,7 @@ export async function serveRepositories(folder: string, port: number): Promise<R
     await git(['init', '--quiet', '--initial-branch=main', work]);
     return {
       url: server.url(name),
-      async commit(subject, files) {
+      async commit(subject, files, ref = `refs/heads/${branch}`) {
         for (const [path, text] of Object.entries(files)) {
           const file = join(work, path);
           if (text === null) rmSync(file, { recursive: true, force: true });
@@ -53,7 +56,7 @@ export async function serveRepositories(folder: string, port: number): Promise<R
         }
         await git(['-C', work, 'add', '--all']);
         await git(['-C', work, ...IDENTITY, 'commit', '--quiet', '--allow-empty', '--message', subject]);
-        await git(['-C', work, 'push', '--quiet', bare, `HEAD:refs/heads/${branch}`]);
+        await git(['-C', work, 'push', '--quiet', bare, `+HEAD:${ref}`]);
         return (await git(['-C', work, 'rev-parse', 'HEAD'])).trim();
       },
     };

@@ -16,6 +16,8 @@ export interface SecondServer {
   /** Stops the agent and starts it again by the printed command. */
   restart(): Promise<void>;
   stop(): Promise<void>;
+  /** Stops the agent and removes it from the machine with all data, without the control plane. Returns what it prints. */
+  uninstall(): Promise<string>;
 }
 
 /**
@@ -59,6 +61,10 @@ export async function pasteEnrolment(command: string, home: string, machine?: Ma
       agent = await run();
     },
     stop,
+    async uninstall() {
+      await stop();
+      return outputOf(begin([start[0] ?? '', 'uninstall', '--with-data'], 'pipe'));
+    },
   };
 }
 

@@ -1,6 +1,8 @@
 // Part of settings.test.ts: a product on this machine only, with a PostgreSQL of its own and scheduled backups.
+import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { type SignedRelease, signedRelease } from '@fairlead/core/testing';
 import { createDatabase } from '@fairlead/db';
 import { type EmbeddedServer, startEmbedded } from '@fairlead/db/embedded';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -11,7 +13,7 @@ import { type RunningProduct, startProduct } from '../../../tools/lib/running-pr
 import { waitFor } from '../../../tools/lib/wait.ts';
 import type { MailSink } from '../../ui/mail-sink.ts';
 import { AGENT_BINARY } from './assemble.ts';
-import { effect, mailWith, ORGANIZATION, waitReasonOfSecondBuild } from './settings.ts';
+import { commandLines, effect, environmentOf, mailWith, ORGANIZATION, waitReasonOfSecondBuild } from './settings.ts';
 
 /** Two backups of the folder, older first. */
 const OLD_BACKUPS = ['2026-01-01T03-30-00-000Z', '2026-01-02T03-30-00-000Z'].flatMap((time) => [
@@ -36,15 +38,25 @@ async function findBackup(dashboard: Dashboard): Promise<{ last: MadeBackup; nex
     : { last, next: new Date(backups.next).toISOString() };
 }
 
-export interface Surroundings {
+export interface Fixtures {
   readonly folder: string;
   readonly mail: MailSink;
 }
 
-/** Declares the tests; `surroundings` is called after the tests' own `beforeAll`. */
-export function describeOwnDatabase(surroundings: () => Surroundings): void {
+const release = { version: '99.0.0', ...signedRelease({ version: '99.0.0' }) };
+
+/** Writes a feed of releases, and returns its folder. */
+function writeFeed(feed: string, { files }: SignedRelease): string {
+  mkdirSync(feed);
+  for (const [name, text] of files) writeFileSync(join(feed, name), text);
+  return feed;
+}
+
+/** Declares the tests; `fixtures` is called after the tests' own `beforeAll`. */
+export function describeOwnDatabase(fixtures: () => Fixtures): void {
   describe('on this machine, with a PostgreSQL of its own', () => {
     let folder: string;
+    const macKey = randomBytes(32).toString('base64url');
     let backups: string;
     let mail: MailSink;
     let recoveryKey: RecoveryKey;
@@ -52,7 +64,7 @@ export function describeOwnDatabase(surroundings: () => Surroundings): void {
     let postgres: EmbeddedServer;
 
     beforeAll(async () => {
-      ({ folder, mail } = surroundings());
+      ({ folder, mail } = fixtures());
       backups = join(folder, 'backups');
       mkdirSync(backups);
       for (const file of OLD_BACKUPS) writeFileSync(join(backups, file), '');
@@ -68,12 +80,16 @@ export function describeOwnDatabase(surroundings: () => Surroundings): void {
           DATABASE_URL: postgres.url,
           FAIRLEAD_SMTP_URL_FILE: smtpUrlFile,
           FAIRLEAD_MAIL_FROM: 'Second <second@example.test>',
+          FAIRLEAD_ACME_EAB_KEY_ID: 'a-key-id',
+          FAIRLEAD_ACME_EAB_HMAC_KEY: macKey,
           FAIRLEAD_BUILDS_PER_SERVER: '3',
           FAIRLEAD_BUILDS_PER_ORGANIZATION: '1',
           FAIRLEAD_BACKUP_FOLDER: backups,
           FAIRLEAD_BACKUP_SCHEDULE: '03:30',
           FAIRLEAD_BACKUP_KEEP: '2',
           FAIRLEAD_BACKUP_RECIPIENT: recoveryKey.recipient,
+          FAIRLEAD_UPDATES_FEED: writeFeed(join(folder, 'feed'), release),
+          FAIRLEAD_RELEASE_KEYS: release.publicKey,
         },
       });
       if (product.setupToken === undefined) throw new Error('the summary names no token');
@@ -87,6 +103,18 @@ export function describeOwnDatabase(surroundings: () => Surroundings): void {
     test('the summary warns that only this machine reaches the dashboard', () => {
       expect(product.summary).toMatch(/Warning +Only this machine reaches these addresses/);
       expect(product.summary).toContain('--public-url');
+    });
+
+    effect(['FAIRLEAD_UPDATES_FEED'], 'the newest release of the feed is on the control plane page', async () => {
+      const dashboard = await signIn(product.url, ADA);
+      const find = async () => {
+        type Page = { updates: { available: { version: string } | null; method: string } };
+        const { updates } = await dashboard.query<Page>('controlPlane.get', ORGANIZATION);
+        return updates.available === null ? undefined : updates;
+      };
+      const updates = await waitFor(find, { what: 'the release of the feed', timeoutMs: 30_000, everyMs: 250 });
+      // It was started without the installer, so there is no button.
+      expect(updates).toMatchObject({ available: { version: release.version }, method: 'command' });
     });
 
     effect(['DATABASE_URL'], 'the tables are in that PostgreSQL, and none is embedded', async () => {
@@ -103,11 +131,16 @@ export function describeOwnDatabase(surroundings: () => Surroundings): void {
       expect(await mailWith(mail.folder, 'mallory@example.test')).toContain('From: Second <second@example.test>');
     });
 
+    effect(['FAIRLEAD_ACME_EAB_HMAC_KEY'], 'only the worker gets the key', async () => {
+      const { web, worker, gateway } = product.processes();
+      const line = `FAIRLEAD_ACME_EAB_HMAC_KEY=${macKey}`;
+      expect([web, worker, gateway].map((pid) => environmentOf(pid).includes(line))).toEqual([false, true, false]);
+      expect(commandLines()).not.toContain(macKey);
+    });
+
     effect(['FAIRLEAD_BUILDS_PER_ORGANIZATION'], 'an organization has one build slot', async () => {
       const dashboard = await signIn(product.url, ADA);
-      expect(await waitReasonOfSecondBuild(dashboard)).toBe(
-        'All build slots are in use: 1 build is running in this organization.',
-      );
+      expect(await waitReasonOfSecondBuild(dashboard)).toBe('queued: 1 build ahead: first #1.');
     });
 
     effect(

@@ -34,6 +34,7 @@ export function writeSettings(folder: string, smtpUrl: string, ports: Readonly<R
     'outbound_allow = ["127.0.0.1"]',
     'security_contact = "mailto:security@example.com"',
     'log_level = "debug"',
+    'github_sign_in_app = "gha_notconnected"',
     '[mail]',
     `smtp_url = "${smtpUrl}"`,
     '[listen]',
@@ -84,9 +85,10 @@ export async function waitReasonOfSecondBuild(dashboard: Dashboard): Promise<str
     everyMs: 500,
   });
   const second = await begin('second');
-  const { waiting } = await get(second);
+  const { state, waiting } = await get(second);
   for (const deploymentId of [second, first]) await dashboard.call('deployment.cancel', { deploymentId }, ORGANIZATION);
-  return waiting?.sentence ?? '';
+  // A build that a server has taken waits there too, but is no longer queued.
+  return `${state}: ${waiting?.sentence}`;
 }
 
 /** Calls until a status is not 200, at most `callsMax` times; returns the last status. */

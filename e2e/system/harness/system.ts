@@ -127,8 +127,8 @@ export class System {
     return startAgent({ ...this.#parts.agent, connected });
   }
 
-  /** Process of a service; undefined while it restarts. */
-  servicePid(name: 'gateway' | 'worker'): number | undefined {
+  /** Process of a service, or of an added agent's `run`; undefined while it restarts. */
+  servicePid(name: string): number | undefined {
     return this.#parts.supervisor.pid(name);
   }
 
@@ -346,7 +346,8 @@ export class System {
     spoil?.(join(folder, organizationId, added.hex));
     const { host } = await this.server();
     const target = host.arch === 'aarch64' ? 'linux-arm64' : 'linux-x64';
-    const offer = { target, version: '9.9.9', digest: `sha256:${added.hex}`, sizeBytes: added.sizeBytes } as const;
+    const { hex, sizeBytes } = added;
+    const offer = { target, version: '9.9.9', digest: `sha256:${hex}`, sizeBytes, signature: '' } as const;
     await this.asSystem((ctx) =>
       recordArtifact(ctx, { digest: offer.digest, kind: 'agent', sizeBytes: offer.sizeBytes }),
     );

@@ -16,15 +16,17 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'packages/ui': [],
   'packages/mail': [],
   'packages/outbound': [],
+  'packages/github': ['packages/outbound'],
   'packages/settings': [],
   'packages/db': ['packages/contract', 'packages/settings'],
-  'packages/core': ['packages/db', 'packages/contract', 'packages/settings'],
+  'packages/core': ['packages/db', 'packages/contract', 'packages/outbound', 'packages/settings'],
   'packages/auth': ['packages/db', 'packages/contract', 'packages/mail'],
   'packages/api': [
     'packages/core',
     'packages/auth',
     'packages/db',
     'packages/contract',
+    'packages/github',
     'packages/mail',
     'packages/outbound',
   ],
@@ -35,13 +37,24 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'packages/core',
     'packages/db',
     'packages/contract',
+    'packages/github',
     'packages/mail',
     'packages/outbound',
     'packages/settings',
     'packages/ui',
   ],
   'apps/gateway': ['packages/core', 'packages/db', 'packages/contract', 'packages/settings'],
-  'apps/worker': ['packages/core', 'packages/db', 'packages/contract', 'packages/mail', 'packages/settings'],
+  // The worker uses the API's rules of procedures only: a person can also ask at GitHub, and it carries that out.
+  'apps/worker': [
+    'packages/api',
+    'packages/core',
+    'packages/db',
+    'packages/contract',
+    'packages/github',
+    'packages/mail',
+    'packages/outbound',
+    'packages/settings',
+  ],
 };
 
 /** Third-party packages that only one owner may import. */
@@ -54,6 +67,7 @@ const OWNED_BY: readonly { readonly owner: string; readonly packages: RegExp; re
     also: /^(prisma\.config\.ts|prisma\/seed\/|tools\/prisma\/)/,
   },
   { owner: 'packages/auth', packages: /^(better-auth|@better-auth\/.+)$/ },
+  { owner: 'packages/github', packages: /^@octokit\/(request|request-error|types)$/ },
 ];
 
 const TEST = /(\.test\.tsx?|\.testing\.tsx?|\/testing\.ts|\/vitest\.config\.ts|\/(test|testing)\/.+|global-setup\.ts)$/;
