@@ -46,6 +46,8 @@ let page: Page;
 let dashboard: Dashboard;
 let repositories: Repositories;
 let folder: string;
+/** Apps of these tests: ids by name. */
+const created = new Map<string, string>();
 
 test.beforeAll(async ({ browser }) => {
   folder = mkdtempSync(join(tmpdir(), 'fairlead-failure-'));
@@ -55,6 +57,8 @@ test.beforeAll(async ({ browser }) => {
 });
 test.afterAll(async () => {
   await page.context().close();
+  // A later test moves every app of the server.
+  for (const [name, appId] of created) await dashboard.call('app.delete', { appId, confirmName: name }, ORGANIZATION);
   await repositories.close();
   rmSync(folder, { recursive: true });
 });
@@ -81,11 +85,12 @@ async function deploy(name: string, { url }: Repository, settings: object = {}):
     {},
   );
   const local = items.find(({ isLocal }) => isLocal);
-  const { deploymentId } = await dashboard.call<{ deploymentId: string }>(
+  const { id, deploymentId } = await dashboard.call<{ id: string; deploymentId: string }>(
     'app.create',
     { name, source: { kind: 'git', repositoryUrl: url }, serverIds: [local?.id], settings },
     ORGANIZATION,
   );
+  created.set(name, id);
   await page.goto(`/${ORGANIZATION}/deployments/${deploymentId}`);
   return deploymentId;
 }

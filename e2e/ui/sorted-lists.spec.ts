@@ -94,14 +94,14 @@ test('a column head sorts in both directions, and the URL keeps the order', asyn
     rowsOf(page)
       .getByRole('link', { name: /^(?:aardvark|hello)$/ })
       .allTextContents();
-  expect(await names()).toEqual([DRAFT, 'hello']);
+  await expect.poll(names).toEqual([DRAFT, 'hello']);
   await page.getByRole('button', { name: 'App', exact: true }).click();
   await expect.poll(names).toEqual(['hello', DRAFT]);
   await expect(page.getByRole('columnheader', { name: 'App', exact: true })).toHaveAttribute('aria-sort', 'descending');
   await page.getByRole('button', { name: 'Last deployment' }).press('Enter');
   await expect(page).toHaveURL(/sort=last_deployment$/);
   await page.reload();
-  expect(await names()).toEqual(['hello', DRAFT]);
+  await expect.poll(names).toEqual(['hello', DRAFT]);
   await chooseFilter(page, 'Sort', 'Name');
   await expect.poll(names).toEqual([DRAFT, 'hello']);
 });

@@ -86,13 +86,15 @@ function figure(label: string | RegExp) {
 }
 
 test('once it is quiet, every figure of the app is the API’s', async () => {
-  await visit('/');
-  await visit('/missing');
-  await expect.poll(async () => (await readApp()).requestsPerSecond, QUIET).toBe(0);
   const app = await readApp();
   const period = { appId: app.id, range: '1h' };
-  const { totals } = await query<Metric>('metric.app', period);
-  expect(totals.clientErrors).toBeGreaterThan(0);
+  const readTotals = async () => (await query<Metric>('metric.app', period)).totals;
+  const before = await readTotals();
+  await visit('/');
+  await visit('/missing');
+  await expect.poll(async () => (await readTotals()).clientErrors, QUIET).toBeGreaterThan(before.clientErrors);
+  await expect.poll(async () => (await readApp()).requestsPerSecond, QUIET).toBe(0);
+  const totals = await readTotals();
 
   await page.goto(`${APP}?range=1h`);
   // Zero is neutral, and says zero.

@@ -35,6 +35,7 @@ test('the bare builder, which would know no access level, is not exported', () =
     'memberRequest',
     'memberStream',
     'operatorProcedure',
+    'ownViewProcedure',
     'publicProcedure',
     'router',
     'signedInProcedure',
