@@ -33,12 +33,16 @@ async function reportStarts(): Promise<boolean> {
   const stage = await startPushStage({ repositories: 1, buildMs: 0 });
   try {
     const delays = await measureStarts(stage);
-    const rate = await measureRate(stage);
+    const busyRate = await measureRate(stage, 'beside-worker');
+    const resume = stage.pause('worker');
+    const rate = await measureRate(stage, 'alone').finally(resume);
     const [p50, p99] = [percentile(delays, 0.5), percentile(delays, 0.99)];
     console.log(
       `webhook to build start: p50 ${p50} ms (target ${targets.p50Ms}), p99 ${p99} ms (target ${targets.p99Ms})`,
     );
-    console.log(`webhook endpoint: ${rate} deliveries/s (target ${targets.deliveriesPerSecond})`);
+    console.log(
+      `webhook endpoint: ${rate} deliveries/s (target ${targets.deliveriesPerSecond}); while the worker processes them, ${busyRate}/s`,
+    );
     return p50 <= targets.p50Ms && p99 <= targets.p99Ms && rate >= targets.deliveriesPerSecond;
   } finally {
     await stage.stop();
@@ -97,8 +101,8 @@ async function measureStarts(pushStage: PushStage): Promise<number[]> {
   return delays;
 }
 
-/** To a branch that no app follows, so that the worker has little to do. */
-async function measureRate(pushStage: PushStage): Promise<number> {
+/** To a branch that no app follows, so that the worker has little to do. The client takes about a third of the work. */
+async function measureRate(pushStage: PushStage, round: string): Promise<number> {
   const body = githubPush({ repositoryId: 1, ref: 'refs/heads/other' });
   let next = 0;
   const startedAt = performance.now();
@@ -106,7 +110,7 @@ async function measureRate(pushStage: PushStage): Promise<number> {
     Array.from({ length: concurrency }, async () => {
       while (next < deliveries) {
         next += 1;
-        await send(pushStage, `flood-${next}`, body);
+        await send(pushStage, `${round}-${next}`, body);
       }
     }),
   );

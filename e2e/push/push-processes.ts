@@ -20,6 +20,8 @@ export interface Processes {
   start(): Promise<void>;
   /** SIGKILL. Resolves once the process is ready again. */
   kill(name: ProcessName): Promise<void>;
+  /** SIGSTOP, until the returned function is called. */
+  pause(name: ProcessName): () => void;
   stop(): Promise<void>;
 }
 
@@ -59,6 +61,10 @@ export function createProcesses(env: NodeJS.ProcessEnv): Processes {
       ready.set(name, fresh);
       children.get(name)?.kill('SIGKILL');
       await fresh.promise;
+    },
+    pause: (name) => {
+      children.get(name)?.kill('SIGSTOP');
+      return () => void children.get(name)?.kill('SIGCONT');
     },
     stop: async () => {
       stopping.abort();

@@ -26,6 +26,8 @@ export interface PushStage {
   readonly apps: ReadonlyMap<number, string>;
   /** SIGKILL, and a new start. */
   kill(victim: Victim): Promise<void>;
+  /** Stops a process from running until the returned function is called. */
+  pause(name: ProcessName): () => void;
   stop(): Promise<void>;
 }
 
@@ -105,6 +107,7 @@ async function assemble({ repositories, buildMs }: PushStageOptions, undo: Undo[
       await server.ended;
       server = await startDatabase();
     },
+    pause: (name) => processes.pause(name),
     stop: () => undoAll(undo),
   };
 }
