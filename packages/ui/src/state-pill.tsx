@@ -7,7 +7,7 @@ export type Shape = 'dot' | 'ring' | 'half' | 'cross' | 'dash' | 'tick' | 'bang'
 
 const TEXT: Record<Tone, string> = {
   ok: 'text-ok-text',
-  busy: 'text-accent-text',
+  busy: 'text-busy-text',
   warn: 'text-warn-text',
   bad: 'text-bad-text',
   idle: 'text-ink-faint',
@@ -16,7 +16,7 @@ const TEXT: Record<Tone, string> = {
 
 const WASH: Record<Tone, string> = {
   ok: 'bg-ok-wash',
-  busy: 'bg-accent-wash',
+  busy: 'bg-busy-wash',
   warn: 'bg-warn-wash',
   bad: 'bg-bad-wash',
   idle: 'bg-sunken',

@@ -78,7 +78,7 @@ function Line({ filled }: { readonly filled: boolean }) {
 const MARK: Record<StepState, string> = {
   pending: 'border-line-strong bg-surface',
   current: 'border-accent bg-surface',
-  running: 'border-accent bg-accent-wash',
+  running: 'border-busy bg-busy-wash',
   done: 'border-transparent bg-ok-wash',
   failed: 'border-transparent bg-bad-wash',
   skipped: 'border-line bg-sunken',

@@ -10,6 +10,7 @@ const TEXTS = [
   'ink-soft',
   'ink-faint',
   'accent-text',
+  'busy-text',
   'ok-text',
   'warn-text',
   'bad-text',
@@ -20,6 +21,7 @@ const TEXTS = [
 const GROUNDS = ['canvas', 'surface', 'raised', 'sunken'];
 const GRAPHICS = [
   'line-control',
+  'busy',
   'ok',
   'bad',
   'series-blue',
@@ -42,7 +44,7 @@ describe.each([
     }
   });
 
-  test.each(['accent', 'ok', 'warn', 'bad'])('%s-text is readable on its own wash', (name) => {
+  test.each(['accent', 'busy', 'ok', 'warn', 'bad'])('%s-text is readable on its own wash', (name) => {
     const wash = token(`${name}-wash`, side);
     const ground = blend(wash, token('surface', side));
     expect(contrast(token(`${name}-text`, side), ground)).toBeGreaterThanOrEqual(4.5);

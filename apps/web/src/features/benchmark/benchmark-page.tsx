@@ -115,7 +115,7 @@ function Progress({ run }: { readonly run: BenchmarkDetail }) {
       </progress>
       <div aria-hidden="true" className="mt-2.5 h-1.5 overflow-hidden rounded-full bg-line">
         <div
-          className="h-full rounded-full bg-accent transition-[width] duration-180"
+          className="h-full rounded-full bg-busy transition-[width] duration-180"
           style={{ width: `${share * 100}%` }}
         />
       </div>
