@@ -66,7 +66,29 @@ export function DeploymentOutcome(props: DeploymentOutcomeProps) {
       </a>
       <CopyButton value={url} label="Copy URL" size="medium" />
       <TrustLocalHttps url={url} serverId={app?.serverId ?? null} className="ml-auto" />
+      {deployment.hadLiveRelease ? null : <NextSteps deployment={deployment} />}
     </section>
+  );
+}
+
+/** What most people do once an app is live for the first time. */
+function NextSteps({ deployment }: Pick<DeploymentOutcomeProps, 'deployment'>) {
+  const { can, paths } = useMe();
+  const { appSlug, appName, environmentId } = deployment;
+  const steps = [
+    can('domain.write') && { title: 'Add domain', href: paths.appDomains(appSlug, environmentId) },
+    can('secret.write', deployment) && { title: 'Set variables', href: paths.appVariables(appSlug, environmentId) },
+    can('member.invite') && { title: 'Invite people', href: paths.members },
+  ].filter((step) => step !== false);
+  return (
+    <div className="flex w-full flex-wrap items-center gap-2 border-line border-t pt-3">
+      <p className="mr-auto text-ink-soft">{appName} is live for the first time. Next:</p>
+      {steps.map(({ title, href }) => (
+        <HoverLink key={href} href={href} className={buttonClass('plain', 'small')}>
+          {title}
+        </HoverLink>
+      ))}
+    </div>
   );
 }
 
