@@ -310,7 +310,7 @@ test.concurrent('a deployment to a protected environment waits until another mem
   const waiting = await owner.deployment.get.query({ deploymentId });
   expect(waiting).toMatchObject({
     state: 'queued',
-    waiting: { reason: 'approval', sentence: 'It waits until another member approves it.' },
+    waiting: { reason: 'approval', sentence: "Waiting for another member's approval." },
     approval: { state: 'pending', isOwn: false, decidedByName: null },
     requestedByName: GRACE.name,
   });

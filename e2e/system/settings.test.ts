@@ -394,7 +394,7 @@ test('a wrong setting ends the start in one line that names the file and the key
   };
   expect(await start('publik_url = "hunter2"\n', 0o600)).toEqual([
     1,
-    `fairlead: ${file}: publik_url is no setting: docs/settings.md lists all of them\n`,
+    `fairlead: ${file}: publik_url is not a setting: docs/settings.md lists all settings\n`,
   ]);
   expect(await start('[ports]\nweb = "hunter2"\n', 0o600)).toEqual([
     1,

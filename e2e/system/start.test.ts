@@ -191,7 +191,7 @@ test('--reset deletes nothing without a yes, and never a database of one’s own
   for (const answer of ['no', '', 'y']) {
     const { code, output } = await startInTerminal(['--reset'], `${answer}\n`);
     expect(output).toContain(
-      `This deletes all apps, deployments, metrics and accounts in ${data}. Type "yes" to go on: `,
+      `This deletes all apps, deployments, metrics and accounts in ${data}. Type "yes" to continue: `,
     );
     expect([code, output]).toEqual([1, expect.stringMatching(/fairlead: nothing was deleted\s*$/)]);
   }

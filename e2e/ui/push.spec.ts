@@ -366,7 +366,7 @@ test('an app with a former address of the dashboard is shown, and its webhook ge
   await page.goto(`${ORGANIZATION}/settings/git`);
   const webhooks = page.getByRole('region', { name: 'Webhooks don’t reach this dashboard' });
   await expect(webhooks).toContainText(own.hookUrl ?? '');
-  const addresses = page.getByRole('region', { name: 'The app has a former address of the dashboard' });
+  const addresses = page.getByRole('region', { name: 'The GitHub App uses an old dashboard URL' });
   await expect(addresses).toContainText('/sign-in/github');
   await expect(addresses.getByRole('link', { name: 'Open app on GitHub' })).toHaveAttribute(
     'href',

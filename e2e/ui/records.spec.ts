@@ -50,7 +50,7 @@ test('a wrong record shows where the name leads, and the right one makes it read
   await setDnsRecords(HOST, [{ type: 'A', value: '198.51.100.9' }]);
   await page.getByRole('button', { name: 'Check now' }).click();
   await expect(page.getByText('Resolves elsewhere', { exact: true })).toBeVisible({ timeout: 30_000 });
-  await expect(page.getByText(`${HOST} leads to 198.51.100.9`, { exact: false })).toBeVisible();
+  await expect(page.getByText(`${HOST} points to 198.51.100.9`, { exact: false })).toBeVisible();
   await setDnsRecords(HOST, [{ type: 'A', value: ADDRESS }]);
   await expect(page.getByText('Ready', { exact: true })).toBeVisible({ timeout: 30_000 });
   await checkAppearance(page);

@@ -42,7 +42,7 @@ async function request(): Promise<void> {
   await expect(head(developer)).toContainText('Waiting for approval');
   await owner.goto(app);
   const note = owner.getByRole('region', { name: 'Reason it is not live' });
-  await expect(note).toContainText('It waits until another member approves it.');
+  await expect(note).toContainText("Waiting for another member's approval.");
   await note.getByRole('link', { name: 'View deployment' }).click();
   await expect(approval(owner)).toContainText(`${KIM.name} requested to deploy`);
 }

@@ -46,7 +46,7 @@ export async function pack(
   try {
     encrypter.addRecipient(recipient);
   } catch (error) {
-    throw new ArchiveError('that is no public recovery key: it begins with age1', { cause: error });
+    throw new ArchiveError('that is not a public recovery key: one begins with age1', { cause: error });
   }
   // This process can read the file back with a key of its own, which it never stores. The recovery key is elsewhere.
   const proof = await newRecoveryKey();

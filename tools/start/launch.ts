@@ -148,7 +148,7 @@ async function reset(options: Options, { given }: StartSettings, folders: Chosen
       throw new StartRefused('--reset asks first and there is no terminal to answer on: add --yes');
     const ask = createInterface({ input: process.stdin, output: process.stdout });
     const answer = await ask.question(
-      `This deletes all apps, deployments, metrics and accounts in ${folders.data}. Type "yes" to go on: `,
+      `This deletes all apps, deployments, metrics and accounts in ${folders.data}. Type "yes" to continue: `,
     );
     ask.close();
     if (answer.trim() !== 'yes') throw new StartRefused('nothing was deleted');

@@ -29,7 +29,7 @@ ${line('help', 'show this')}
 The local agent's proxy serves a public URL on all addresses, by default at the URL's port (443) and at 80 for redirects to
 https. With --behind-proxy, and without a public URL, it listens on loopback.
 
-An option counts before its environment variable, and that before the settings file. docs/settings.md lists all
+An option overrides its environment variable, which overrides the settings file. docs/settings.md lists all
 settings, including DATABASE_URL for your own PostgreSQL. Secrets are never options: put them into a file or the
 environment.
 `;

@@ -137,7 +137,7 @@ test('bad input names its fields in sentences', async () => {
   expect(answer.data).toMatchObject({
     errorCode: 'input.invalid',
     fields: {
-      name: 'Give it a name.',
+      name: 'Enter a name.',
       'source.repositoryUrl': 'Leave user name and password out of the repository address; it is stored and shown.',
       'source.branch': 'That is not a name git allows for a branch, tag or commit.',
       'domain.host': 'Enter a host name such as shop.example.com, without https:// or a path.',

@@ -2,7 +2,7 @@
 // Invariant: they name only facts that the reader knows, and no secret except the link.
 import type { Mail } from '@fairlead/mail';
 
-const ignore = "If that wasn't you, ignore this mail: nothing changes.";
+const ignore = "If that wasn't you, ignore this email: nothing changes.";
 
 export function verifyMail(to: string, url: string): Mail {
   return {
@@ -29,7 +29,7 @@ const restoreLabel = 'Restore your account';
 
 /** `restoreUrl` is null when the change rested on a proven factor, or this address was never confirmed. */
 export function emailChangedMail(to: string, restoreUrl: string | null): Mail {
-  const changed = 'Your account now has another email address; this one no longer opens it.';
+  const changed = 'The email address of your account was changed. You can no longer sign in with this one.';
   const subject = 'Your email address was changed';
   if (restoreUrl !== null) {
     return { to, subject, paragraphs: [changed, restoreHint], action: { label: restoreLabel, url: restoreUrl } };
@@ -64,7 +64,8 @@ const changes = {
   passkey_removed: 'A passkey was removed from your account.',
   two_factor_on: 'Two-factor sign-in was turned on. Sessions that had proven no second factor were ended.',
   two_factor_off: 'Two-factor sign-in was turned off: your password alone opens your account.',
-  github_linked: 'An account at GitHub was linked to your account. It may sign in, and it acts for you on check runs.',
+  github_linked:
+    'A GitHub account was linked to your account. It can be used to sign in, and to re-run, roll back and promote your deployments from GitHub.',
   github_unlinked: 'An account at GitHub was unlinked from your account.',
   account_restored: 'Your account was restored by a link, with a new password. All sessions were ended.',
   recovery_codes_made: 'New recovery codes were made; the old ones no longer work.',
@@ -76,7 +77,7 @@ export function changeMail(to: string, change: NoticedChange, url: string): Mail
   return {
     to,
     subject: 'Your account was changed',
-    paragraphs: [changes[change], "If that wasn't you, look at your account at once."],
+    paragraphs: [changes[change], "If that wasn't you, review your account immediately."],
     action: { label: 'Open your account', url },
   };
 }

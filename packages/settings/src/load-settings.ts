@@ -126,7 +126,7 @@ function fromFile(file: string): Found[] {
     const name = byKey.get(key);
     const at = `${file}: ${key}`;
     if (name === undefined) {
-      problems.push(`${at} is no setting: docs/settings.md lists all of them`);
+      problems.push(`${at} is not a setting: docs/settings.md lists all settings`);
       return [];
     }
     const text = toText(value, table[name].form.toml);

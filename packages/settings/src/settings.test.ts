@@ -137,9 +137,9 @@ describe('precedence', () => {
 describe('errors name source, key and expected form, never the value', () => {
   const secret = 'hunter2';
   test.each([
-    ['an unknown key', `publik_url = "${secret}"`, 'publik_url is no setting: docs/settings.md lists all of them'],
-    ['an unknown table', `[secret]\nurl = "${secret}"`, 'secret.url is no setting'],
-    ['a table instead of a value', `[public_url]\nhost = "${secret}"`, 'public_url.host is no setting'],
+    ['an unknown key', `publik_url = "${secret}"`, 'publik_url is not a setting: docs/settings.md lists all settings'],
+    ['an unknown table', `[secret]\nurl = "${secret}"`, 'secret.url is not a setting'],
+    ['a table instead of a value', `[public_url]\nhost = "${secret}"`, 'public_url.host is not a setting'],
     [
       'a wrong form',
       `public_url = "http://${secret}.example"`,

@@ -195,7 +195,7 @@ export const settings = {
       key: 'acme.directory_url',
       form: directoryUrl,
       about:
-        "Certificate authority for public domains: its ACME directory. By using it you accept the authority's terms of service. Empty: no certificates are ordered.",
+        "Certificate authority for public domains: its ACME directory. By using it you accept the authority's terms of service. Leave empty to turn automatic certificates off.",
       processes: ['web', 'worker'],
     },
     'https://acme-v02.api.letsencrypt.org/directory',

@@ -13,7 +13,7 @@ export interface ErrorStateProps {
   readonly className?: string;
 }
 
-export function ErrorState({ title = "This didn't load", message, errorId, onRetry, className }: ErrorStateProps) {
+export function ErrorState({ title = "Couldn't load", message, errorId, onRetry, className }: ErrorStateProps) {
   return (
     <div role="alert" className={cn('flex flex-col items-center px-6 py-12 text-center', className)}>
       <h2 className="text-lg font-semibold text-ink">{title}</h2>

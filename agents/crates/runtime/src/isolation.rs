@@ -56,7 +56,7 @@ impl Isolation {
         // A private /tmp would hide the app's own files from it.
         let private_tmp = root && !folders.root().starts_with("/tmp");
         if root && !private_tmp {
-            off.push("Apps share /tmp with everything on the server, because the data folder lies in it.".to_owned());
+            off.push("/tmp isn't isolated, because the data folder is in /tmp.".to_owned());
         }
         let layer = (root && root_view::is_possible()).then(|| LayerKind::detect(folders));
         if layer.is_none() {

@@ -42,7 +42,7 @@ async function readPrivate(path: string): Promise<Uint8Array> {
     const { mode } = await file.stat();
     if ((mode & 0o077) !== 0) {
       throw new Error(
-        `${path} can be read by others. If nobody else had a look, allow it to its owner alone (chmod 600); ` +
+        `${path} can be read by others. If no one else read it, restrict it to its owner (chmod 600); ` +
           'otherwise this control plane needs a new signing key.',
       );
     }

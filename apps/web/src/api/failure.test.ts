@@ -3,12 +3,12 @@ import { isForbidden, isSessionOver, isUnanswered, OFFLINE, OFFLINE_CODE, readFa
 
 test('the API’s sentence, its fields and its id are kept', () => {
   const error = Object.assign(new Error('Some fields are not as they should be.'), {
-    data: { errorCode: 'input.invalid', fields: { name: 'Give it a name.', odd: 4 }, errorId: null },
+    data: { errorCode: 'input.invalid', fields: { name: 'Enter a name.', odd: 4 }, errorId: null },
   });
   expect(readFailure(error)).toEqual({
     code: 'input.invalid',
     message: 'Some fields are not as they should be.',
-    fields: { name: 'Give it a name.' },
+    fields: { name: 'Enter a name.' },
     errorId: null,
     retryable: false,
   });

@@ -77,7 +77,7 @@ test('a push waits for its checks by name, and starts once they have passed', as
   expect(await decisionOf(1)).toMatchObject({ deploymentState: 'queued', pendingChecks: ['lint'] });
   expect((await world.tenant((ctx) => getDeployment(ctx, { deploymentId }))).waiting).toEqual({
     reason: 'checks',
-    sentence: 'It waits for the check lint at GitHub.',
+    sentence: 'Waiting for the check lint on GitHub.',
     queue: null,
   });
   report(1, 'lint', 'success', 'status');

@@ -247,7 +247,7 @@ describe('a refusal is a problem document with our code', () => {
 
   test('names the fields of bad input', async () => {
     const { body } = await call('POST', 'app/create', { name: ' ', serverIds: [api.world.serverId] });
-    expect(body.fields).toMatchObject({ name: 'Give it a name.' });
+    expect(body.fields).toMatchObject({ name: 'Enter a name.' });
   });
 
   test('a cookie opens nothing, and one with a token changes nothing', async () => {

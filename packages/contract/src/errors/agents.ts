@@ -55,7 +55,7 @@ export const agentErrors = {
   ),
   'build.file_missing': failed('A build command reads a file that does not exist. Commit it, or correct its path.'),
   'build.write_denied': failed(
-    "A build command writes where it may not. It may write in the app's folder, in $HOME and in /tmp.",
+    "A build command may not write to this path. It can write to the app's folder, $HOME and /tmp.",
   ),
   'build.plan_failed': failed(
     "The repository's files could not be read for a plan. Look for a damaged or very large file that names packages or settings.",
@@ -72,10 +72,10 @@ export const agentErrors = {
   'build.container_failed': failed('The image could not be built or pulled. The last lines of the log say why.'),
   'build.upload_unusable': failed('The uploaded folder could not be used. Upload it again.', { retryable: true }),
   'build.secrets_unreadable': failed('The secrets of the build could not be decrypted on this server. Set them again.'),
-  'build.out_of_memory': failed('The build needed more memory than it may. Give builds more, or make it need less.'),
+  'build.out_of_memory': failed('The build exceeded its memory limit. Raise the limit, or make the build use less.'),
   'build.too_large': failed('The build wrote more than it may. Let it write less, or give builds more room.'),
   'build.timeout': failed(
-    'The build took longer than it may. Make it shorter, or look in the log for what it waits for.',
+    'The build exceeded its timeout. Raise the build timeout, or check the log for the step that hangs.',
   ),
   'build.disk_full': failed("The server's disk is full. Free some space, then redeploy.", { retryable: true }),
   'build.cancelled': failed('The build was cancelled.'),
@@ -91,7 +91,7 @@ export const agentErrors = {
   ),
   'rollout.image_unusable': failed('The container engine refused the image. The log quotes its error.'),
   'rollout.toolchain_missing': failed(
-    'A runtime that the release needs could not be had on this server. Let it reach the package registry.',
+    'A runtime that the release needs could not be installed on this server. Check that the server can reach the package registry.',
     { retryable: true },
   ),
   'rollout.fetch_failed': failed(
@@ -110,9 +110,7 @@ export const agentErrors = {
   'rollout.unhealthy': failed(
     'The app started, but its health check did not pass in time. Check the health path; the log says what the app answered.',
   ),
-  'rollout.crash_loop': failed(
-    'The app ended again and again right after its start. The last lines of its log say why.',
-  ),
+  'rollout.crash_loop': failed('The app crashed repeatedly right after it started. The last lines of its log say why.'),
   'rollout.ended': failed(
     'The program exited and never listened on a port. Add it as a worker or a release command, or correct its start command.',
   ),

@@ -4,9 +4,9 @@ import { conflict, type ErrorEntry, entry, failed, forbidden, invalid, missing }
 
 export const appErrors = {
   'approval.in_review': conflict(
-    'A deployment that another member approves is not built yet, and it must be what they see. Wait for it, or cancel it first.',
+    "The source and start command can't change while a deployment that needs approval is not built yet. Wait for it, or cancel it first.",
   ),
-  'approval.not_pending': conflict('This deployment waits for approval no longer.'),
+  'approval.not_pending': conflict('This deployment no longer waits for approval. Reload the page.'),
   'approval.own': forbidden('You asked for this deployment yourself. Another member has to approve it.'),
 
   'app.not_found': missing('There is no such app. It may have been deleted.'),
@@ -44,7 +44,7 @@ export const appErrors = {
     'This address is private. The operator of this control plane can allow it with the setting outbound_allow.',
   ),
   'source.closed': missing('There is no repository at this address, or it is not public.'),
-  'source.not_a_repository': invalid('What answers at this address is not a git repository.'),
+  'source.not_a_repository': invalid('There is no git repository at this address. Check the address.'),
 
   'delivery.not_found': missing('There is no such delivery. Deliveries are kept for 30 days.'),
   'delivery.not_processed': conflict('This delivery is not processed yet, or it belongs to another app.'),
@@ -103,7 +103,7 @@ export const appErrors = {
   'deployment.interrupted': failed('The deployment was interrupted. Redeploy to start it again.', { retryable: true }),
 
   'release.other_environment': conflict(
-    'This release runs in another environment. Promote it to take it along with the settings and secrets of this one.',
+    "This release runs in another environment. Promote it to deploy it here with this environment's settings and secrets.",
   ),
   'release.same_environment': conflict('This release already belongs to this environment. Roll back to it instead.'),
   'config.image_missing': invalid('Name the image that should run.'),
@@ -123,7 +123,7 @@ export const appErrors = {
   'environment.name_taken': conflict('There is already an environment with this name in the project. Choose another.'),
   'environment.confirm_mismatch': invalid('The name typed is not the name of this environment.'),
   'environment.in_use': conflict(
-    'Apps still run in this environment. Take each of them out of it in its Settings first. An app under “Recently deleted” counts until it is deleted permanently.',
+    "Apps still run in this environment. First remove each app from it in the app's settings. An app under “Recently deleted” counts until it is deleted permanently.",
   ),
   'environment.protected': forbidden(
     'This environment is protected. Ask a member who may approve its deployments to make this change.',
@@ -131,7 +131,7 @@ export const appErrors = {
   'environment.hosts_shared': conflict(
     'Some host names of this environment also lead to another one, and a protected environment cannot share a host name with one that is not. Detach their domains on one side first.',
   ),
-  'environment.first': conflict('A project begins with this environment, and it stays as long as the project does.'),
+  'environment.first': conflict("This is the project's first environment, so it can't be deleted."),
   'project.name_taken': conflict('There is already a project with this name. Choose another.'),
   'project.confirm_mismatch': invalid('The name typed is not the name of this project.'),
   'project.not_empty': conflict(
@@ -172,7 +172,7 @@ export const appErrors = {
   'volume.not_found': missing('There is no such volume.'),
   'volume.confirm_mismatch': invalid('The name typed is not the name of this volume.'),
   'volume.in_use': conflict(
-    'The settings or the live release of the app still name this volume. Take it out and deploy first.',
+    'The settings or the live release of the app still use this volume. Remove it from the settings and deploy first.',
   ),
   'volume.deletion_pending': conflict('This volume is already scheduled for deletion.'),
   'volume.deletion_not_pending': conflict('This volume is not going to be deleted, or it is too late to keep it.'),
@@ -182,13 +182,13 @@ export const appErrors = {
   ),
   'credential.not_found': missing('There is no such credential.'),
   'artifact.not_found': missing('There is no such artifact in the store.'),
-  'artifact.digest_wrong': invalid('What was sent is not what its digest says. Send it again.'),
+  'artifact.digest_wrong': invalid("The upload doesn't match its digest. Upload it again."),
   'artifact.no_room': entry(
     413,
     'PAYLOAD_TOO_LARGE',
     'There is no room for this upload: the organization has reached its storage limit, or the disk of the control plane is nearly full. Fairlead removes artifacts a day after they are no longer needed.',
   ),
-  'artifact.incomplete': invalid('Less arrived than was announced. Send it again.'),
+  'artifact.incomplete': invalid('The upload is incomplete. Upload it again.'),
   'artifact.upload_invalid': invalid('Send the folder as a tar.gz, with its length and its sha256 digest.'),
   'log.unavailable': conflict('The server of this app is not connected, so its logs cannot be read now.'),
   'inspect.unsupported': conflict('The agent of this server cannot inspect a repository. Upgrade it.'),
@@ -268,7 +268,7 @@ export const appErrors = {
     'This host name or path is already in use. An app under “Recently deleted” keeps its host names.',
   ),
   'domain.elsewhere': conflict(
-    'This host name leads to other servers. Its paths can lead only to apps on exactly the same ones.',
+    'This host name already points to other servers. All its paths must belong to apps on the same servers.',
   ),
   'domain.protection_differs': conflict(
     'A protected environment cannot share a host name with one that is not protected, and this one already leads there. Choose another host name, or detach its other domains first.',

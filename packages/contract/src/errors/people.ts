@@ -3,11 +3,11 @@
 import { conflict, type ErrorEntry, entry, failed, forbidden, invalid, missing } from './entry.ts';
 
 export const peopleErrors = {
-  'internal.unexpected': failed('Something went wrong on our side. Try again; if it stays, quote the error id.', {
+  'internal.unexpected': failed('Something went wrong on our side. Try again, or contact support with the error ID.', {
     retryable: true,
   }),
   'request.too_large': entry(413, 'PAYLOAD_TOO_LARGE', 'This is too much for one request. Send less at once.'),
-  'input.invalid': invalid('Some fields are not as they should be. Correct the marked ones.'),
+  'input.invalid': invalid('Some fields are invalid. Correct the marked fields.'),
   'request.too_many': entry(
     429,
     'TOO_MANY_REQUESTS',
@@ -67,7 +67,7 @@ export const peopleErrors = {
   'token.invalid': entry(
     401,
     'UNAUTHORIZED',
-    'This API token is unknown, expired or revoked, or its owner has left. Make a new one in the dashboard.',
+    'This API token is unknown, expired or revoked, or its owner has left. Create a new one in the dashboard.',
   ),
   'token.required': entry(401, 'UNAUTHORIZED', 'Send an API token as “Authorization: Bearer flt_…”.'),
   'token.address_refused': forbidden('This API token may not be used from this address.'),
@@ -96,7 +96,7 @@ export const peopleErrors = {
     'Set up two-factor sign-in for yourself first: you would lock yourself out.',
   ),
 
-  'member.yourself': conflict('This is you. To go, leave the organization; to hand it over, transfer it.'),
+  'member.yourself': conflict("You can't remove yourself. Leave the organization, or transfer it to another owner."),
 
   'invitation.not_found': missing('There is no such invitation. It may have been accepted or revoked.'),
   'invitation.token_invalid': forbidden('This invitation was used, expired or revoked. Ask for a new one.'),

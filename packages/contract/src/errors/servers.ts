@@ -10,7 +10,7 @@ export const serverErrors = {
   ),
   'server.is_local': conflict('The local server belongs to this control plane and cannot be deleted.'),
   'server.proxy_is_control': conflict(
-    'The dashboard is reached through the proxy of the local server. With the PROXY protocol it would close the connections of everybody who comes directly.',
+    'The dashboard is reached through the proxy of the local server. With the PROXY protocol it would close every direct connection.',
   ),
   'server.drained': conflict(
     'This server is drained: nothing is deployed to it. Choose another server, or end its drain.',
@@ -29,7 +29,7 @@ export const serverErrors = {
     'The agent of this server was already asked to remove itself. Wait for it, or delete the server without its agent.',
   ),
   'server.upgrade_none': conflict(
-    'This control plane has no agent for this kind of machine. Build one there and set FAIRLEAD_AGENT_BINARY.',
+    'This control plane has no agent for this architecture. Build one there and set FAIRLEAD_AGENT_BINARY.',
   ),
   'agent_rollout.not_found': missing('There is no such agent upgrade.'),
   'agent_rollout.running': conflict('An upgrade of all agents is already running. Wait until it ends, or cancel it.'),

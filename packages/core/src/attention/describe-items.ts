@@ -87,7 +87,7 @@ const sentences: Readonly<Record<AttentionKind, (facts: Facts, now: Date) => Tex
   }),
   app_unhealthy: ({ name, working, wanted, environmentNames }) => ({
     title: `${name} is not healthy`,
-    detail: `${working} of ${wanted} instances in ${environmentNames} pass their health check. Its page shows what they said last.`,
+    detail: `${working} of ${wanted} instances in ${environmentNames} pass their health check. The app's page shows their last output.`,
   }),
   approval: ({ name, number, environmentName, ...facts }) => ({
     title: `Approve deployment ${number} of ${name} to ${environmentName}`,
@@ -105,7 +105,7 @@ const sentences: Readonly<Record<AttentionKind, (facts: Facts, now: Date) => Tex
     detail:
       state === 'building'
         ? 'Check that the worker and the agent of its server run, or cancel it.'
-        : 'It has been queued for more than 15 minutes with nothing in front of it. Its page says what it waits for.',
+        : 'It has been queued for more than 15 minutes with no other deployment ahead of it. Its page says what it waits for.',
   }),
   disk_short: ({ name, message }) => ({ title: `Server ${name} is running out of disk space`, detail: message ?? '' }),
   certificate: describeCertificate,
@@ -119,7 +119,7 @@ const sentences: Readonly<Record<AttentionKind, (facts: Facts, now: Date) => Tex
   }),
   secret_expiring: ({ name, ownerName, expiresAt = '' }, now) => ({
     title: `${name} of ${ownerName} ${new Date(expiresAt) > now ? 'expires' : 'expired'} on ${dayOf(expiresAt)}`,
-    detail: 'Replace it where it comes from, then set the new value under Environment variables.',
+    detail: 'Rotate it at its provider, then set the new value under Environment variables.',
   }),
 };
 

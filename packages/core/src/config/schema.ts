@@ -52,7 +52,10 @@ export const autoscalingSchema = z
       .max(2 * minute, 'A request waits 1 to 120 seconds for an app that sleeps.')
       .default(30 * second),
   })
-  .refine(({ instancesMin, instancesMax }) => instancesMin <= instancesMax, 'The least is more than the most.');
+  .refine(
+    ({ instancesMin, instancesMax }) => instancesMin <= instancesMax,
+    'Min instances must not exceed max instances.',
+  );
 
 export const workerSchema = z.object({
   name: plainNameSchema.refine(

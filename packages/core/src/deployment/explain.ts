@@ -66,19 +66,17 @@ function explainState(facts: WaitFacts): Reason | null {
 
 function explainQueued(facts: WaitFacts): Reason {
   if (facts.approvalPending) {
-    return { reason: 'approval', sentence: 'It waits until another member approves it.' };
+    return { reason: 'approval', sentence: "Waiting for another member's approval." };
   }
   const { pendingChecks } = facts;
   if (pendingChecks.length > 0) {
     const noun = pendingChecks.length === 1 ? 'check' : 'checks';
-    return { reason: 'checks', sentence: `It waits for the ${noun} ${pendingChecks.join(', ')} at GitHub.` };
+    return { reason: 'checks', sentence: `Waiting for the ${noun} ${pendingChecks.join(', ')} on GitHub.` };
   }
   if (facts.behindNumber !== null) {
-    return { reason: 'behind', sentence: `It waits for deployment #${facts.behindNumber}, which is running.` };
+    return { reason: 'behind', sentence: `Waiting for deployment #${facts.behindNumber}.` };
   }
-  return (
-    waitsForSlot(facts) ?? offline(facts) ?? lacks(facts) ?? { reason: 'behind', sentence: 'It is about to begin.' }
-  );
+  return waitsForSlot(facts) ?? offline(facts) ?? lacks(facts) ?? { reason: 'behind', sentence: 'Starting.' };
 }
 
 function explainBuilding(facts: WaitFacts): Reason {
@@ -87,8 +85,7 @@ function explainBuilding(facts: WaitFacts): Reason {
     offline(facts) ??
     waitsForSlot(facts) ?? {
       reason: 'building',
-      sentence:
-        facts.step === null ? `The build${where} is about to begin.` : `It is being built${where}: ${facts.step}.`,
+      sentence: facts.step === null ? `Starting the build${where}.` : `Building${where}: ${facts.step}.`,
     }
   );
 }
@@ -97,7 +94,7 @@ function explainRollout(facts: WaitFacts): Reason {
   if (facts.goingBack.length > 0) {
     return {
       reason: 'going_back',
-      sentence: `It failed. Rolling back ${list(facts.goingBack)} to the previous release.`,
+      sentence: `Failed. Rolling back ${list(facts.goingBack)} to the previous release.`,
     };
   }
   const away = offline(facts);
@@ -105,7 +102,7 @@ function explainRollout(facts: WaitFacts): Reason {
   if (facts.live.length > 0 && facts.rollingOut.length > 0) {
     return {
       reason: 'other_servers',
-      sentence: `It is live on ${list(facts.live)} and being rolled out on ${list(facts.rollingOut)}.`,
+      sentence: `Live on ${list(facts.live)}. Rolling out on ${list(facts.rollingOut)}.`,
     };
   }
   if (facts.step === 'canary') {
@@ -113,11 +110,11 @@ function explainRollout(facts: WaitFacts): Reason {
   }
   const { healthy, wanted } = facts.instances ?? { healthy: 0, wanted: 0 };
   if (wanted > 0 && healthy < wanted) {
-    return { reason: 'instances', sentence: `It waits until its instances are healthy: ${healthy} of ${wanted} are.` };
+    return { reason: 'instances', sentence: `Waiting for health checks (${healthy}/${wanted}).` };
   }
   return {
     reason: 'instances',
-    sentence: facts.step === null ? 'The rollout is about to begin.' : `It is being rolled out: ${facts.step}.`,
+    sentence: facts.step === null ? 'Starting the rollout.' : `Rolling out: ${facts.step}.`,
   };
 }
 

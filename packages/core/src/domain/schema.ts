@@ -50,7 +50,10 @@ export const pathPrefixSchema = z
     'Enter the beginning of a path such as /api: letters, digits, dots and dashes.',
   )
   .refine((path) => !path.split('/').some((part) => part === '.' || part === '..'), 'Enter a path without “..”.')
-  .refine((path) => !/^\/\.well-known(?:\/|$)/.test(path), 'Certificates are asked for there; choose another path.')
+  .refine(
+    (path) => !/^\/\.well-known(?:\/|$)/.test(path),
+    'This path is reserved for certificate validation. Choose another.',
+  )
   .transform((path) => path.replace(/\/$/, '') || '/');
 
 export const domainSchema = z.object({

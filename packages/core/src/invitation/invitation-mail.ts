@@ -28,7 +28,7 @@ export function invitationMail({
     subject: `Join ${organizationName} on Fairlead`,
     paragraphs: [
       `${inviterName} invites you to the organization ${organizationName} on Fairlead.`,
-      `The link works once, for this address, until ${until} UTC. If you expected no invitation, ignore this mail.`,
+      `The link works once, for this address, until ${until} UTC. If you didn't expect an invitation, ignore this email.`,
     ],
     action: { label: 'Accept the invitation', url },
   };

@@ -7,7 +7,7 @@ const invisible = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
 export const nameSchema = z
   .string()
   .trim()
-  .min(1, 'Give it a name.')
+  .min(1, 'Enter a name.')
   .max(60, 'A name has at most 60 characters.')
   .refine((name) => !invisible.test(name), 'A name has no line breaks or invisible characters.');
 

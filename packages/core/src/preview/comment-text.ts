@@ -27,7 +27,7 @@ export function commentMarker(appId: string): string {
 }
 
 const sentences: Readonly<Record<Exclude<PreviewState, 'active' | 'failed' | 'unnamed'>, string>> = {
-  waiting: 'A member has to approve this commit of a fork before it is built.',
+  waiting: 'A member must approve this commit from a fork before Fairlead builds it.',
   limited: 'The app has its maximum number of previews. This one starts when another ends.',
   draft: 'Drafts have no preview. It starts when the pull request is ready for review.',
   expired: 'The preview ended at its maximum age. The next push creates it again.',

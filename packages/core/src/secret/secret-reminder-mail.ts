@@ -19,7 +19,7 @@ export function secretReminderMail(
   return {
     to,
     subject: `${secrets.length === 1 ? 'A secret expires' : `${secrets.length} secrets expire`} soon in ${organizationName}`,
-    paragraphs: [...lines, 'Replace them where they come from, then write the new values down in Fairlead.'],
+    paragraphs: [...lines, 'Rotate them at their providers, then set the new values in Fairlead.'],
     ...(publicUrl === null ? {} : { action: { label: 'Open Fairlead', url: `${publicUrl}/${organizationSlug}` } }),
   };
 }

@@ -46,7 +46,7 @@ function sshProblem(url: string): string | null {
   if (!/^[A-Za-z0-9_][\w.-]{0,63}$/.test(user))
     return 'The user of the repository address has a character that does not belong there.';
   if (!/^[A-Za-z0-9](?:[A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$/.test(host))
-    return 'The host of the repository address is not one.';
+    return 'The repository address has no valid host. Use an address such as https://git.example.com/shop.git.';
   if (Number(port) < 1 || Number(port) > 65_535) return 'The port of the repository address is not one.';
   if (!/^[\w~.@+-]+(?:\/[\w~.@+-]+)*\/?$/.test(path) || path.startsWith('-') || path.split('/').includes('..')) {
     return 'The repository address lacks the path of the repository, or it has a character that does not belong there.';

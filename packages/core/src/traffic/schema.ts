@@ -75,7 +75,7 @@ const errorPageSchema = z
     replaceApp: z.boolean().default(false),
     page: pageSchema,
   })
-  .refine(({ from, to }) => from <= to, { path: ['to'], message: 'The last status comes before the first.' });
+  .refine(({ from, to }) => from <= to, { path: ['to'], message: '“To status” must not be lower than “From status”.' });
 
 const redirectSchema = z
   .object({

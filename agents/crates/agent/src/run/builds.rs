@@ -198,7 +198,7 @@ async fn hand_over(made: &BuildOutcome, options: &BuildOptions, sink: &mut Build
         return;
     };
     let text = match store.send(digest, &path, &sink.deployment, cancel).await {
-        Ok(()) => "The control plane holds the artifact for the app's other servers.".to_owned(),
+        Ok(()) => "Artifact stored.".to_owned(),
         Err(TransferError::Cancelled) => return,
         Err(error) if error.is_passing() => {
             if let Err(error) = upload_retry::note(&options.artifacts, digest, &sink.deployment) {

@@ -13,7 +13,7 @@ export default function ResetPasswordPage() {
         submitLabel="Set password"
         done="Your password is set, and every session was ended."
         linkInvalid={{
-          lead: 'Such a link works once, within 30 minutes. Your password is unchanged.',
+          lead: 'Reset links work once, within 30 minutes. Your password is unchanged.',
           way: { label: 'Request a new link', href: '/forgot-password' },
         }}
       />

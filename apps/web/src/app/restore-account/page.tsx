@@ -5,7 +5,7 @@ import { ResetPasswordForm } from '../../features/identity/reset-password-form.t
 export const metadata: Metadata = { title: 'Restore your account' };
 
 const LEAD =
-  'Sets a new password and the address that the mail went to, removes every passkey, authenticator app and recovery code, and ends all sessions.';
+  'Restores the email address that this link was sent to and sets a new password. Removes every passkey, authenticator app and recovery code, and ends all sessions.';
 const DONE =
   "Your account is restored. Sign in, set up a second factor, and revoke API tokens, members and servers that you don't recognize.";
 

@@ -35,7 +35,7 @@ export function DomainForm({ suggestedHost, size = 'medium', children }: DomainF
     <form onSubmit={submit} noValidate className="flex flex-col gap-4">
       <Field
         label="Domain"
-        hint="A name of yours, such as fairlead.example.com. The records to set come next."
+        hint="A domain you own, such as fairlead.example.com. The DNS records to set come next."
         error={failure?.fields.host}
       >
         {(control) => (

@@ -49,8 +49,8 @@ export function DomainProgress({ domain, serversHref, compact = false }: DomainP
               {records.length === 0 && dns.state === 'running' ? null : <Said>{dns.text}</Said>}
               {records.length === 0 ? (
                 <Said>
-                  No record can be named yet: no public address of {serversWithoutAddress.join(', ') || 'this server'}{' '}
-                  is known. Enter it under{' '}
+                  Fairlead doesn't know a public address of {serversWithoutAddress.join(', ') || 'this server'}, so it
+                  can't show the DNS records yet. Enter the address under{' '}
                   <a href={serversHref} className="text-ink underline decoration-line-strong underline-offset-2">
                     Servers
                   </a>

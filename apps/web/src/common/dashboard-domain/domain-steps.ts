@@ -30,12 +30,12 @@ export function certificateStep(domain: DashboardDomain): DomainStep {
   if (kind === 'off') {
     return {
       state: 'failed',
-      text: 'This control plane orders no certificates, because acme.directory_url is empty. The dashboard uses no uploaded certificate.',
+      text: "Automatic certificates are off, because acme.directory_url is empty. Set it: the dashboard can't use uploaded certificates.",
     };
   }
   if (certificate?.state === 'issued') return { state: 'done', text: `Issued by ${certificate.issuer}.` };
   if (dnsStep(domain).state !== 'done')
-    return { state: 'pending', text: 'It is ordered once the records lead to this server.' };
+    return { state: 'pending', text: 'Fairlead orders it once the records point to this server.' };
   if (certificate?.state === 'ordering') return { state: 'running', text: ORDER_STEP[certificate.step ?? 'account'] };
   const failure = certificate?.failure ?? null;
   return failure === null
@@ -44,9 +44,9 @@ export function certificateStep(domain: DashboardDomain): DomainStep {
 }
 
 export function answerStep(domain: DashboardDomain): DomainStep {
-  if (domain.answeredAt !== null) return { state: 'done', text: 'Links in emails lead there from now on.' };
+  if (domain.answeredAt !== null) return { state: 'done', text: 'Links in emails now use this domain.' };
   const isNext = dnsStep(domain).state === 'done' && certificateStep(domain).state === 'done';
   return isNext
-    ? { state: 'running', text: 'Fairlead asks for the dashboard under the new address.' }
+    ? { state: 'running', text: 'Checking that the dashboard responds at the new address.' }
     : { state: 'pending', text: 'Links change once the dashboard answers there. Until then nothing changes.' };
 }

@@ -25,7 +25,7 @@ function elsewhere(foreignAddresses: string[], addresses: string[]): string {
 }
 
 test('a host that leads elsewhere is told apart from one with a single wrong record', () => {
-  expect(elsewhere(['1.2.3.4'], ['1.2.3.4'])).toContain('which is none of its servers');
+  expect(elsewhere(['1.2.3.4'], ['1.2.3.4'])).toContain("which isn't one of its servers");
   expect(elsewhere(['1.2.3.4'], ['8.8.4.4', '1.2.3.4'])).toContain('but also to 1.2.3.4. Remove that record:');
   expect(elsewhere(['2a00::1'], ['8.8.4.4', '2a00::1'])).toContain('Remove that AAAA record:');
   expect(elsewhere(['1.2.3.4', '1.2.3.5'], ['8.8.4.4', '1.2.3.4', '1.2.3.5'])).toContain('Remove these records:');

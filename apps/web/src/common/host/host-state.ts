@@ -27,15 +27,15 @@ export function explainHost(view: HostView): string {
     case 'pending':
       return 'Fairlead looks up the DNS records within seconds.';
     case 'check_failed':
-      return `The DNS servers did not answer (${found?.failure}). The check repeats by itself. If this lasts, check the setting dns.resolvers of the control plane.`;
+      return `The DNS servers did not answer (${found?.failure}). Fairlead checks again automatically. If this persists, check the setting dns.resolvers of the control plane.`;
     case 'not_resolving':
       return `${host} has no address yet. Set the records below at your DNS provider. Fairlead finds them within seconds.`;
     case 'address_unknown':
-      return `${host} resolves, but Fairlead knows no public address of ${serversWithoutAddress.join(', ')} to compare it with. Enter one on the server's page.`;
+      return `${host} resolves, but Fairlead doesn't know a public address of ${serversWithoutAddress.join(', ')} to compare it with. Enter one on the server's page.`;
     case 'resolves_elsewhere':
       return `${leadsElsewhere(view)} Others may have the old records in their cache for a while.`;
     case 'proxied':
-      return `${host} leads to ${cdn}, not to its servers. Visitors reach them only if ${cdn} forwards requests. To issue a certificate here, let ${cdn} pass on plain HTTP below /.well-known/acme-challenge/, or turn its proxy off.`;
+      return `${host} points to ${cdn}, not to its servers. Visitors reach them only if ${cdn} forwards requests. To issue a certificate here, let ${cdn} pass on plain HTTP below /.well-known/acme-challenge/, or turn its proxy off.`;
     case 'partial':
       return `${host} has no record for ${missingAddresses.join(', ')}. Some visitors can't reach it, or not every server gets requests. Set the missing records.`;
     case 'caa_blocks':
@@ -54,11 +54,11 @@ export function explainHost(view: HostView): string {
 function leadsElsewhere({ host, found, foreignAddresses }: HostView): string {
   const foreign = foreignAddresses.join(', ');
   if (foreignAddresses.length === found?.addresses.length)
-    return `${host} leads to ${foreign}, which is none of its servers. Remove these records and set the ones below.`;
+    return `${host} points to ${foreign}, which isn't one of its servers. Remove these records and set the ones below.`;
   const isIpv6 = foreignAddresses.every((address) => address.includes(':'));
   const kind = isIpv6 ? 'AAAA record' : 'record';
   const records = foreignAddresses.length === 1 ? `that ${kind}` : `these ${kind}s`;
-  return `${host} leads to its servers, but also to ${foreign}. Remove ${records}: a part of the visitors goes there, and certificate authorities may too.`;
+  return `${host} points to its servers, but also to ${foreign}. Remove ${records}: some visitors, and perhaps certificate authorities, are sent there.`;
 }
 
 function portsWith({ found }: HostView, answer: PortFinding['answer']): string {

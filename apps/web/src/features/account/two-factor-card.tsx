@@ -112,7 +112,7 @@ function TurnOff({ hasPasskey, onDone }: { readonly hasPasskey: boolean; readonl
   return (
     <div className="flex flex-col gap-4">
       <p className="text-pretty text-ink-soft">
-        Your password alone will open your account. The codes of your app stop working.{' '}
+        You will sign in with your password only. Codes from your authenticator app stop working.{' '}
         {hasPasskey
           ? 'You keep your recovery codes. Organizations that require two-factor sign-in will ask for your passkey.'
           : 'Your recovery codes stop working too. Organizations that require two-factor sign-in will be closed to you.'}

@@ -56,8 +56,7 @@ export function AppDomainsPage({ slug, initial }: { readonly slug: string; reado
       <CardHeader title="Domains" detail={`Hosts of the app in ${app.environmentName}`} />
       {app.domains.length === 0 ? (
         <EmptyState icon={<Globe size={20} />} title="No domains yet">
-          The app runs, but visitors can't reach it. Attach a host name below and point its DNS record at{' '}
-          {app.serverName}.
+          The app runs, but visitors can't reach it. Attach a domain below and point its DNS record at {app.serverName}.
         </EmptyState>
       ) : (
         <ul>

@@ -24,8 +24,8 @@ export function RepositoryNotice({ appId }: { readonly appId: string }) {
   if (linked === null || linked.state === 'active') return null;
   return (
     <WarnNote>
-      Repository <span className="font-mono">{linked.fullName}</span>: {repositorySentences[linked.state]} What is live
-      stays live.{' '}
+      Repository <span className="font-mono">{linked.fullName}</span>: {repositorySentences[linked.state]} The live
+      release is not affected.{' '}
       <HoverLink href={paths.git} className="underline">
         Git settings
       </HoverLink>

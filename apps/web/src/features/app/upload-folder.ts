@@ -47,7 +47,7 @@ function send(body: Blob, target: UploadTarget, onProgress: (progress: UploadPro
       if (request.status === 200 && digest !== null) resolve(digest);
       else reject(refusalOf(answer));
     };
-    request.onerror = () => reject(new Error('the upload broke off'));
+    request.onerror = () => reject(new Error('the upload was interrupted'));
     request.send(body);
   });
 }

@@ -117,7 +117,7 @@ function CanaryFields({ draft: { set, problem }, canary }: { readonly draft: Dra
       <NumberField label="Step duration" unit="seconds" {...part('stepDurationMs')} />
       <NumberField
         label="Max error increase"
-        hint="Percentage points above the old release. More rolls back."
+        hint="Rolls back if the error rate exceeds the old release's by more percentage points than this."
         unit="percent"
         {...part('errorIncreasePermilleMax')}
       />

@@ -39,7 +39,7 @@ export function ControlPlanePage() {
       <PageHeader
         breadcrumb={<Crumbs items={[{ title: 'Settings', href: paths.settings }]} />}
         title="Control plane"
-        detail="Updates, backups, storage, jobs, mail, domains, addresses and versions. Only owners of the organization that was set up first see this page."
+        detail="Updates, backups, storage, jobs, email, domains, addresses and versions. Only owners of the organization that was set up first see this page."
       />
       <QueryView query={state} skeleton={<SkeletonRows rows={8} />}>
         {({ warnings, addresses, mail, versions, backups, jobs, storage, updates }) => (

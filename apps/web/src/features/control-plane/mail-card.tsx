@@ -23,8 +23,8 @@ export function MailCard({ mail }: Pick<ControlPlaneState, 'mail'>) {
       <CardHeader title="Email" />
       {mail === null ? (
         <p className="text-pretty border-line border-t px-4 py-4 text-ink-faint text-sm">
-          No mail server. Invitations are links that you pass on, and passwords can't be reset by email. To change that,
-          set mail.smtp_url_file and mail.from in the settings file, then restart the control plane.
+          No mail server is configured, so you share invitation links yourself and passwords can't be reset by email. To
+          send email, set mail.smtp_url_file and mail.from in the settings file, then restart the control plane.
         </p>
       ) : (
         <Setting title={mail.from} detail={`A test email goes to ${user.email}.`}>

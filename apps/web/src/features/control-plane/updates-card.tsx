@@ -96,7 +96,7 @@ function UpToDate({ updates: { current, feed, checkedAt } }: { readonly updates:
   return (
     <p className="text-ink-soft">
       {checkedAt === null ? (
-        `Version ${current} runs. Fairlead has not checked for a newer one yet.`
+        `You are running version ${current}. Fairlead has not checked for a newer one yet.`
       ) : (
         <>
           Version {current} runs. Last check: <RelativeTime at={checkedAt} />.

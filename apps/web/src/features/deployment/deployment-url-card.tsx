@@ -20,7 +20,7 @@ export function DeploymentUrlCard({ deployment }: { readonly deployment: Deploym
           <p className="mt-1 break-all font-mono text-sm">{url.replace('https://', '')}</p>
           <p className="mt-1 text-pretty text-ink-faint text-sm">
             {deployment.isCurrent
-              ? 'Leads to this release, also after the next deployment.'
+              ? 'Always opens this release, even after the next deployment.'
               : 'Sleeps until it is requested. It runs without volumes and workers, with the secrets of its release.'}
           </p>
           <p className="-ml-2 mt-2 flex items-center gap-1">

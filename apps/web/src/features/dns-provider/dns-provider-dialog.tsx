@@ -54,7 +54,7 @@ export function DnsProviderDialog({ provider, onClose }: DnsProviderDialogProps)
       open
       onClose={onClose}
       title={provider === null ? 'Add DNS provider' : `Change ${PROVIDERS[kind].label}`}
-      detail="Fairlead sets TXT records there to prove your names. The credentials stay in the control plane."
+      detail="Fairlead sets TXT records there to validate your domains. The credentials stay in the control plane."
       footer={
         <>
           <Button onClick={onClose}>Cancel</Button>

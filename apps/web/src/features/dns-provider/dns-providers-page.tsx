@@ -37,7 +37,7 @@ export function DnsProvidersPage() {
       <PageHeader
         breadcrumb={<Crumbs items={[{ title: 'Settings', href: paths.settings }]} />}
         title="DNS providers"
-        detail="Fairlead proves wildcards, and names that can't be reached from the internet, in these zones."
+        detail="Fairlead sets DNS records in these zones to get certificates for wildcards and for domains without public access."
         actions={providers.data?.items.length === 0 ? undefined : add}
       />
       <QueryView query={providers} skeleton={<SkeletonRows rows={2} />}>

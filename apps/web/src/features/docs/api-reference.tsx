@@ -17,7 +17,7 @@ export function ApiReference({ entries }: { readonly entries: readonly CallEntry
   return (
     <div className="grid gap-8 lg:grid-cols-[220px_minmax(0,1fr)]">
       <aside className="lg:sticky lg:top-6 lg:max-h-[calc(100dvh-3rem)] lg:self-start lg:overflow-y-auto">
-        <SearchInput label="Search calls" value={search.typed} onValueChange={search.setTyped} />
+        <SearchInput label="Search endpoints" value={search.typed} onValueChange={search.setTyped} />
         <nav aria-label="Calls" className="mt-4 flex flex-col gap-4 max-lg:hidden">
           {features.map((feature) => (
             <div key={feature}>

@@ -44,7 +44,7 @@ export function AccessSection({ draft, known }: AccessSectionProps) {
         {policy.basicAuth === null ? null : <Users draft={draft} auth={policy.basicAuth} known={known} />}
         <Checkbox
           label="Forward authentication"
-          hint="An app of this environment decides about each request."
+          hint="An app in this environment authorizes each request."
           checked={policy.forwardAuth !== null}
           onChange={(event) => set('forwardAuth', event.target.checked ? FORWARD_AUTH : null)}
         />

@@ -66,8 +66,8 @@ export function HostCard({ domain }: { readonly domain: DomainDetail }) {
       </div>
       {view.records.length === 0 ? (
         <p className="border-line border-t px-4 py-4 text-pretty text-ink-soft text-sm">
-          Fairlead knows no public address of {view.serversWithoutAddress.join(', ') || "the app's servers"} yet, so it
-          can't name the records. Enter the address on the server's page under Public addresses.
+          Fairlead doesn't know a public address of {view.serversWithoutAddress.join(', ') || "the app's servers"} yet,
+          so it can't show the records. Enter the address on the server's page under Public addresses.
         </p>
       ) : (
         <>

@@ -68,7 +68,7 @@ export function AppAddressesNote({ app }: { readonly app: GithubApp }) {
         </Note>
       ) : null}
       {homepage.isForeign ? (
-        <Note title="The app has a former address of the dashboard" action={settings}>
+        <Note title="The GitHub App uses an old dashboard URL" action={settings}>
           <p>
             Installing the app and signing in with GitHub may fail. On the app’s page on GitHub, under{' '}
             <strong className="font-medium">General</strong>, change these URLs:
@@ -90,7 +90,8 @@ export function AppAddressesNote({ app }: { readonly app: GithubApp }) {
             </div>
           </dl>
           <p className="mt-2">
-            GitHub doesn’t show Fairlead the callback URLs. This note goes when the homepage URL is right.
+            GitHub doesn't show Fairlead the callback URLs, so check them yourself. This note disappears once the
+            homepage URL is correct.
           </p>
           <p className="mt-2">
             <Button size="small" pending={addresses.isFetching} onClick={check}>

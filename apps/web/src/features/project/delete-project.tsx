@@ -83,7 +83,7 @@ function Reasons({ project }: { readonly project: Detail }) {
   }
   return (
     <div className="flex flex-col gap-3 text-ink-soft">
-      <p>You can delete {name} when it has no app and no shared secret group.</p>
+      <p>You can delete {name} when it has no app and no shared group.</p>
       <ul className="list-disc space-y-1 pl-5">
         {apps.length === 0 ? null : (
           <li>

@@ -65,7 +65,7 @@ function reasonsOf({ underWay, secretGroups, volumes, sharedHosts }: Move): stri
     ...(secretGroups.length === 0
       ? []
       : [
-          `It has shared secrets of its project: ${list.format(secretGroups)}. Detach them under Environment variables.`,
+          `It uses shared groups of its project: ${list.format(secretGroups)}. Detach them under Environment variables.`,
         ]),
     ...(volumes.length === 0
       ? []

@@ -57,7 +57,7 @@ export function sentenceOf(decision: PushDecision): string {
     case 'other_branch':
       return `This environment follows the branch ${detail}.`;
     case 'unknown_default_branch':
-      return 'This environment follows the default branch, and the push does not name it.';
+      return "This environment follows the default branch, but the webhook doesn't say which branch that is. Set the branch in the settings.";
     case 'no_tag_pattern':
       return 'This environment deploys no tags. Set a tag pattern to deploy them.';
     case 'other_tag':

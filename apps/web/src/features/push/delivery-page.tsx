@@ -77,7 +77,7 @@ export function DeliveryPage({ deliveryId, initial }: DeliveryPageProps) {
 
 const withoutDecisions = {
   received: 'This delivery waits to be processed.',
-  processed: 'Fairlead followed this change at GitHub. It concerns no deployment.',
+  processed: "Fairlead processed this GitHub event. It doesn't affect a deployment.",
   ignored: '',
   failed: '',
 } as const satisfies Record<DeliveryDetail['state'], string>;

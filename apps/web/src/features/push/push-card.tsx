@@ -82,7 +82,7 @@ function Status({ app, rules }: { readonly app: AppDetail; readonly rules: PushR
         </StatePill>
         <p className="min-w-0 flex-1 basis-64 text-pretty text-ink-soft">
           {paused
-            ? 'Pushes are recorded and not deployed. People can still deploy.'
+            ? 'Pushes are recorded but not deployed. Members can still deploy manually.'
             : rules.receivesPushes
               ? `A push to ${branch} deploys that commit.`
               : 'No git host reports pushes to this repository yet. Connect GitHub or create a webhook.'}
@@ -270,7 +270,7 @@ function SuggestPaths({ placement, onSuggest }: SuggestPathsProps) {
     "The repository can't be read",
     ({ watchPaths }) => {
       if (watchPaths.length === 0)
-        toast({ title: 'Nothing to suggest', detail: 'No workspace names what this app needs.' });
+        toast({ title: 'Nothing to suggest', detail: 'No workspace file in the repository lists this app.' });
       else {
         onSuggest(watchPaths);
         toast({ title: 'Watch paths filled in', detail: 'Check them, then save.' });

@@ -29,7 +29,7 @@ export function AddServerDialog({ open, onClose }: { readonly open: boolean; rea
       onClose={onClose}
       wide
       title="Add server"
-      detail="A Linux machine, by default of this control plane's architecture. Its agent connects to the control plane, so it needs no open port for it."
+      detail="Any Linux machine with the control plane's CPU architecture. Its agent connects out to the control plane, so no open port is needed."
     >
       <AddServer onClose={onClose} />
     </Dialog>

@@ -52,8 +52,8 @@ export function DrainDialog({ server, open, onClose }: DrainDialogProps) {
     >
       <div className="flex flex-col gap-3 text-pretty text-ink-soft">
         <p>
-          No deployment starts on this server until you end the drain. Apps that also run elsewhere leave it: running
-          requests finish first.
+          No deployment starts on this server until you end the drain. Apps that also run on other servers stop here
+          once their requests in flight have finished.
         </p>
         {data === undefined ? <Skeleton className="h-16" /> : <Plan apps={data.apps} builds={data.builds} />}
         {failure === null ? null : <ErrorNote>{readFailure(failure).message}</ErrorNote>}
@@ -69,7 +69,7 @@ function Plan({ apps, builds }: Pick<ServerDrain, 'apps' | 'builds'>) {
     <>
       {leaving.length === 0 ? null : (
         <>
-          <h3 className="font-medium text-ink">These apps leave it</h3>
+          <h3 className="font-medium text-ink">Apps that leave this server</h3>
           <DrainedApps apps={leaving} />
           <p>
             This server then has no route to them. Before you continue, point the DNS records of their domains to the

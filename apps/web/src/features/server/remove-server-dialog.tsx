@@ -65,7 +65,7 @@ export function RemoveServerDialog({ server, open, onClose }: RemoveServerDialog
       onClose={onClose}
       wide
       title={`Remove ${server.name}`}
-      detail="The server leaves this control plane, and its agent leaves the machine."
+      detail="Removes the server from this control plane and the agent from the machine."
       footer={<Button onClick={onClose}>Close</Button>}
     >
       <RemovalSteps server={server} onDeleted={() => setDeleted(true)} onAsked={onClose} />

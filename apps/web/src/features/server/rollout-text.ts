@@ -36,7 +36,7 @@ export function skipSentence({ leftOut }: Pick<AgentRollout, 'leftOut'>): string
 const reasons: Readonly<Record<LeftOut['reason'], string>> = {
   offline: 'offline',
   unsupported: 'its agent is too old to be upgraded from here',
-  no_program: 'no agent for this kind of machine',
+  no_program: 'no agent for this architecture',
   current: 'already upgraded',
 };
 

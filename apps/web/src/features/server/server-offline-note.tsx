@@ -31,8 +31,7 @@ export function ServerOfflineNote({ server }: { readonly server: ServerDetail })
           )}
         </h2>
         <p>
-          If the machine still runs, it serves its apps without the control plane and comes back by itself. If it is
-          lost, replace it.
+          If the machine still runs, it keeps serving its apps and reconnects automatically. If it is lost, replace it.
         </p>
       </div>
       {can('server.write') ? <Button onClick={() => setReplacing(true)}>Replace server</Button> : null}

@@ -74,7 +74,7 @@ const CLOCK_WARN_MS = 2000;
 /** Warns about a nearly full disk, on which builds are refused before it is full. */
 function diskWarning(disk: Disk | null): string | null {
   if (disk === null || disk.share <= DISK_SHORT_SHARE) return null;
-  return `Its disk has ${formatBytes(disk.freeBytes)} left of ${formatBytes(disk.totalBytes)}. Fairlead deletes old artifacts, caches and logs itself. Free more space, or builds here are refused.`;
+  return `${formatBytes(disk.freeBytes)} of ${formatBytes(disk.totalBytes)} disk space is free. Fairlead already deletes old artifacts, caches and logs. Free more space, or this server will refuse builds.`;
 }
 
 function Warnings({ server, disk }: { readonly server: ServerDetail; readonly disk: Disk | null }) {

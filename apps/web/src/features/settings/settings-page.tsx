@@ -83,7 +83,7 @@ export function SettingsPage() {
               </HoverLink>
             </Setting>
           ) : null}
-          <Setting title="DNS providers" detail="Zones in which Fairlead proves names for wildcard certificates.">
+          <Setting title="DNS providers" detail="DNS zones that Fairlead may change to get wildcard certificates.">
             <HoverLink href={paths.dnsProviders} className={buttonClass()}>
               Open DNS providers
             </HoverLink>

@@ -43,7 +43,7 @@ export function SetupDomain({ organization, domains, onLater }: SetupDomainProps
       <DomainProgress domain={domain} serversHref={paths.servers} compact />
       <div className="flex flex-wrap items-center gap-3">
         <Button size="large" onClick={onLater}>
-          Go on meanwhile
+          Continue without waiting
         </Button>
         <OtherDomain domain={domain} />
       </div>
@@ -78,9 +78,9 @@ export function domainWords({ items, settingsUrl, suggestedHost }: DashboardDoma
 } {
   const [domain] = items;
   if (domain === undefined) {
-    const lead = `The dashboard answers at ${settingsUrl}, with a certificate that browsers don't know.`;
+    const lead = `The dashboard runs at ${settingsUrl}, but browsers don't trust its certificate.`;
     return suggestedHost === null
-      ? { title: 'Give the dashboard a domain', lead: `${lead} A domain of yours gets one that they trust.` }
+      ? { title: 'Add a domain for the dashboard', lead: `${lead} Add your own domain to get a trusted one.` }
       : { title: 'Get a certificate for the dashboard', lead: `${lead} Fairlead orders one that they trust.` };
   }
   if (domain.answeredAt === null) {
@@ -90,7 +90,7 @@ export function domainWords({ items, settingsUrl, suggestedHost }: DashboardDoma
     };
   }
   return {
-    title: 'The dashboard has its domain',
-    lead: `Links lead to ${domain.url} now. Sign in there once: a session belongs to one address.`,
+    title: 'Domain is active',
+    lead: `Links now use ${domain.url}. Sign in there again: your session doesn't carry over to a new address.`,
   };
 }

@@ -65,14 +65,14 @@ function pageOf(changes: Partial<DashboardDomains>): string {
 
 test('where other machines reach the dashboard, it asks for a domain, which may wait', () => {
   const page = pageOf({});
-  expect(page).toContain('Give the dashboard a domain');
+  expect(page).toContain('Add a domain for the dashboard');
   expect(page).toContain('Do it later');
   expect(pageOf({ suggestedHost: host })).toContain(`value="${host}"`);
 });
 
 test('where no domain can lead here, the step is skipped with its reason', () => {
   for (const [reach, reason] of [
-    ['local', 'Only this machine reaches this dashboard.'],
+    ['local', 'This dashboard is reachable only from this machine.'],
     ['reverse_proxy', 'Your reverse proxy serves the dashboard.'],
   ] as const) {
     const page = pageOf({ reach });
@@ -86,7 +86,7 @@ test('a new domain shows its record, and what comes next', () => {
   const page = pageOf({ items: [domain] });
   expect(page).toContain('Copy value 203.0.113.5');
   expect(page).toContain(`${host} has no address yet.`);
-  expect(page).toContain('It is ordered once the records lead to this server.');
+  expect(page).toContain('Fairlead orders it once the records point to this server.');
 });
 
 test('a failed order says why, and is repeated by a button', () => {

@@ -48,7 +48,11 @@ export function SetupProgress({ organization }: { readonly organization: string 
   return (
     <IdentityFrame
       title={done ? "You're all set" : "You're in"}
-      lead={done ? 'Your first app is live on your own server.' : "The rest starts by itself. You don't have to wait."}
+      lead={
+        done
+          ? 'Your first app is live on your own server.'
+          : "Setup continues in the background. You don't have to wait."
+      }
       aside={aside}
     >
       {/* A full page load: the dashboard starts with its own cache and stream. */}
@@ -61,7 +65,7 @@ export function SetupProgress({ organization }: { readonly organization: string 
 
 function domainStep({ reach, items }: DashboardDomains, isLater: boolean): SetupStep {
   if (reach === 'local')
-    return { state: 'skipped', title: 'A domain', detail: 'Only this machine reaches this dashboard.' };
+    return { state: 'skipped', title: 'A domain', detail: 'This dashboard is reachable only from this machine.' };
   if (reach === 'reverse_proxy')
     return { state: 'skipped', title: 'A domain', detail: 'Your reverse proxy serves the dashboard.' };
   const [domain] = items;

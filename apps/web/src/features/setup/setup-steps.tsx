@@ -17,7 +17,11 @@ export interface SetupStepsProps {
 }
 
 const DOMAIN: SetupStep = { state: 'pending', title: 'A domain', detail: 'For this dashboard, if you have one.' };
-const SERVER: SetupStep = { state: 'pending', title: 'A server', detail: 'The agent of this machine enrols itself.' };
+const SERVER: SetupStep = {
+  state: 'pending',
+  title: 'A server',
+  detail: 'The agent on this machine connects by itself.',
+};
 const APP: SetupStep = {
   state: 'pending',
   title: 'A first app',

@@ -182,7 +182,7 @@ function AccountCard({ account, roles, onChange }: AccountCardProps) {
 
 function consequencesOf(tokens: number): string {
   if (tokens === 0) return 'It has no tokens, so nothing stops working.';
-  return `${tokens === 1 ? 'Its token is' : `Its ${tokens} tokens are`} refused from then on, and so is whatever uses ${tokens === 1 ? 'it' : 'them'}.`;
+  return `${tokens === 1 ? 'Its token stops' : `Its ${tokens} tokens stop`} working immediately, and so does everything that uses ${tokens === 1 ? 'it' : 'them'}.`;
 }
 
 function AddDialog({ roles, onClose }: Pick<AccountCardProps, 'roles'> & { readonly onClose: () => void }) {

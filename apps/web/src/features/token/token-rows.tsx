@@ -98,7 +98,7 @@ function Owner({ owner }: { readonly owner: TokenOwner | null }) {
   if (owner === null) return null;
   return (
     <span className="block truncate text-sm text-ink-soft">
-      {owner.name} ({owner.email}){owner.isMember ? '' : ', who has left: it opens nothing'}
+      {owner.name} ({owner.email}){owner.isMember ? '' : ', who has left: no longer works'}
     </span>
   );
 }

@@ -101,7 +101,7 @@ main() {
   curl --fail --silent --show-error --location --proto '=http,https' --retry 3 "$@" \\
     --output "$temporary/fairlead-agent" "$download_url/install/agent/$target"
   printf '%s  %s\\n' "$digest" "$temporary/fairlead-agent" | sha256sum --check --status ||
-    stop "the download does not have the digest that the control plane promised. Nothing was installed."
+    stop "the download does not match its digest. Nothing was installed. Try again."
 
   install -d "$(dirname "$program")"
   install -d -m 0711 "$data"

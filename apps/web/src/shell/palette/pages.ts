@@ -49,11 +49,11 @@ export function palettePages(paths: Paths, { can, isOperator }: PageRights): Pal
       href: paths.deletedApps,
       needs: 'app.read',
     },
-    { title: 'Pushes', keywords: ['deliveries', 'webhooks', 'push to deploy'], href: paths.deliveries },
+    { title: 'Webhook deliveries', keywords: ['pushes', 'push to deploy'], href: paths.deliveries },
     { title: 'Invite members', keywords: ['add people', 'invitation'], href: paths.members, needs: 'member.invite' },
     { title: 'Roles', keywords: ['permissions', 'access'], href: paths.roles, needs: 'role.read' },
     { title: 'Environments', keywords: ['production', 'staging', 'protection', 'stages'], href: paths.environments },
-    { title: 'Shared secrets', keywords: ['secrets', 'groups'], href: paths.sharedSecrets, needs: 'secret.read' },
+    { title: 'Shared groups', keywords: ['shared secrets'], href: paths.sharedSecrets, needs: 'secret.read' },
     { title: 'Git', keywords: ['github', 'repositories', 'connect'], href: paths.git, needs: 'app.write' },
     { title: 'DNS providers', keywords: ['wildcard certificates', 'zones'], href: paths.dnsProviders },
     {
