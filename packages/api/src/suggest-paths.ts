@@ -6,6 +6,8 @@ import { throughGithub } from './github.ts';
 /** Each is a request to GitHub. Those nearest to the root and to the app are read. */
 const manifestsMax = 150;
 const requestsAtOnce = 10;
+/** Of all manifests together. A larger workspace is read in part. */
+const charactersMax = 16 * 1024 * 1024;
 
 export async function suggestPaths(github: Github, source: AppSource): Promise<string[]> {
   const { key, installationId, repositoryId, fullName, branch: ref, rootFolder } = source;
@@ -18,9 +20,12 @@ export async function suggestPaths(github: Github, source: AppSource): Promise<s
       const own = wanted.filter((path) => path.startsWith(`${rootFolder}/`));
       const read = [...new Set([...own, ...wanted])].slice(0, manifestsMax);
       const manifests = new Map<string, string>();
-      for (let from = 0; from < read.length; from += requestsAtOnce) {
+      let characters = 0;
+      for (let from = 0; from < read.length && characters < charactersMax; from += requestsAtOnce) {
         const files = read.slice(from, from + requestsAtOnce).map(async (path) => {
-          manifests.set(path, await github.readFile(key.baseUrl, token, { fullName, ref, path }));
+          const text = await github.readFile(key.baseUrl, token, { fullName, ref, path });
+          manifests.set(path, text);
+          characters += text.length;
         });
         await Promise.all(files);
       }

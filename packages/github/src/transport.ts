@@ -82,9 +82,17 @@ function toGithubError(error: unknown, now: Date): unknown {
 
 function fromOutbound(error: unknown): unknown {
   if (error instanceof GithubError) return error;
+  if (isUnreadable(error)) {
+    // The API of an Enterprise Server may answer anything, also with status 200.
+    return new GithubError('unreachable', 'GitHub gave an answer that Fairlead does not understand');
+  }
   if (!(error instanceof OutboundError)) return error;
   const isRefused = error.code === 'refused_address';
   return new GithubError(isRefused ? 'refused_address' : 'unreachable', error.message);
+}
+
+function isUnreadable(error: unknown): boolean {
+  return error instanceof TypeError || error instanceof SyntaxError || error instanceof RangeError;
 }
 
 type Headers = Readonly<Record<string, string | number | undefined>>;
@@ -105,7 +113,8 @@ function retryTime(headers: Headers, now: Date): Date | null {
 /** The `message` of an error, which names fields and never values. */
 function messageOf(data: unknown): string {
   if (typeof data !== 'object' || data === null || !('message' in data)) return 'no message';
-  return String(data.message).slice(0, 200);
+  // PostgreSQL stores no NUL.
+  return String(data.message).slice(0, 200).replaceAll('\0', '');
 }
 
 function inMs(now: Date, ms: number): Date {

@@ -4,17 +4,17 @@ import { AppError, type OrganizationCtx } from '@fairlead/core/kernel';
 import { claimDeliveryLogs, type DueApp, deferDeliveryLog, recoverDeliveries } from '@fairlead/core/push';
 import { GithubError } from '@fairlead/github';
 import type { Handler, HandlerParts } from './handler.ts';
+import { runEach } from './run-each.ts';
 
 export const recoverDeliveriesHandler: Handler<'delivery.recover'> = async (parts) => {
-  const { database, clock, stopping } = parts;
+  const { database, clock } = parts;
   const due = await database.system('delivery.recover', (tx) => claimDeliveryLogs({ tx, clock }));
-  for (const app of due) {
-    if (stopping.aborted) return;
-    await recoverOf(parts, app);
-  }
+  await runEach(parts, due, {
+    work: (app) => recoverOf(parts, app),
+    failed: 'the log of webhooks at GitHub was not compared',
+  });
 };
 
-/** One app's failure must not keep the others from being read. */
 async function recoverOf({ database, clock, log, github, secretKeys }: HandlerParts, app: DueApp): Promise<void> {
   const { githubAppId, organizationId } = app;
   const tenant = <T>(work: (ctx: OrganizationCtx) => Promise<T>): Promise<T> =>

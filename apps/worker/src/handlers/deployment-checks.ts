@@ -9,16 +9,14 @@ import {
 import type { Ctx } from '@fairlead/core/kernel';
 import { GithubError } from '@fairlead/github';
 import type { Handler, HandlerParts } from './handler.ts';
+import { runEach } from './run-each.ts';
 
 const permissions = { checks: 'read', statuses: 'read', metadata: 'read' } as const;
 
 export const lookAtChecksHandler: Handler<'deployment.checks'> = async (parts) => {
-  const { database, clock, stopping } = parts;
+  const { database, clock } = parts;
   const due = await database.system('deployment.checks', (tx) => claimCheckWaits({ tx, clock }));
-  for (const wait of due) {
-    if (stopping.aborted) return;
-    await look(parts, wait);
-  }
+  await runEach(parts, due, { work: (wait) => look(parts, wait), failed: 'the checks of a commit were not read' });
 };
 
 async function look(parts: HandlerParts, wait: DueCheckWait): Promise<void> {

@@ -21,6 +21,7 @@ import { readLog } from '@fairlead/core/log';
 import { type CheckRun, GithubError, type RepositoryPlace } from '@fairlead/github';
 import { sendGithubComments } from './github-comment.ts';
 import type { Handler, HandlerParts } from './handler.ts';
+import { runEach } from './run-each.ts';
 
 const permissions = { checks: 'write', statuses: 'write', deployments: 'write', metadata: 'read' } as const;
 /** Lines of a failed step in the check run. */
@@ -33,7 +34,7 @@ const refusalsMax = 10;
 export const sendGithubReportsHandler: Handler<'github.report'> = async (parts) => {
   const { database, clock, log } = parts;
   const claimed = await database.system('github.report', (tx) => claimReports({ tx, clock, log }));
-  for (const report of claimed) await sendReport(parts, report);
+  await runEach(parts, claimed, { work: (report) => sendReport(parts, report), failed: 'a report to GitHub failed' });
   await sendGithubComments(parts);
 };
 

@@ -12,9 +12,12 @@ export const syncGithubAppsHandler: Handler<'github.sync'> = async (parts) => {
     try {
       await syncGithubAppHandler(parts, owner);
     } catch (error) {
-      // One app's failure must not keep the others from being read. An AppError: it was removed since.
-      if (!(error instanceof GithubError || error instanceof AppError)) throw error;
-      log.warn({ err: error, githubAppId: owner.githubAppId }, 'a GitHub App could not be read');
+      // One app's failure must not keep the others from being read.
+      const isExpected = error instanceof GithubError || error instanceof AppError;
+      log[isExpected ? 'warn' : 'error'](
+        { err: error, githubAppId: owner.githubAppId },
+        'a GitHub App could not be read',
+      );
     }
   }
 };

@@ -6,11 +6,11 @@ import { AppError, type Clock, type Log } from '@fairlead/core/kernel';
 import { checkedCommitOf, readEvent } from '@fairlead/core/push';
 import type { SecretKeys } from '@fairlead/core/secret';
 import type { Database } from '@fairlead/db';
-import { readBoundedBody } from '../body-limit.ts';
+import { createBodyBudget, readBoundedBody } from '../body-limit.ts';
 import { clientAddress } from '../client-address.ts';
 import { problemOf } from '../problem.ts';
 import type { RateLimit } from '../rate-limit.ts';
-import { isAuthentic } from './authenticate.ts';
+import { hasCredential, isAuthentic } from './authenticate.ts';
 import { createDeliveryWriter } from './delivery-writer.ts';
 import { createEndpointCache } from './endpoint-cache.ts';
 
@@ -28,22 +28,30 @@ export interface Webhooks {
   answer(endpointId: string, request: Request): Promise<Response>;
 }
 
-/** GitHub sends no larger payload. */
-const bodyBytesMax = 25 * 1024 * 1024;
+const mebibyte = 1024 * 1024;
+/** GitHub sends no larger payload. Those of other hosts, and of scripts, are small. */
+const bodyBytesMax = { github: 25 * mebibyte, app: 2 * mebibyte } as const;
+/** A signature is checked over the whole body, so bodies of strangers are held in memory. */
+const unverifiedBytesMax = 128 * mebibyte;
 const headerMax = 200;
 
 export function createWebhooks(parts: WebhookParts): Webhooks {
   const { database, clock, rateLimit, trustedProxies, log } = parts;
   const endpoints = createEndpointCache(parts);
   const writer = createDeliveryWriter(parts);
+  const budget = createBodyBudget(unverifiedBytesMax);
 
   async function receive(endpointId: string, request: Request): Promise<Response> {
     const { headers } = request;
     const endpoint = await endpoints.find(endpointId);
-    if (endpoint === null) return refuse(headers);
-    const body = await readBoundedBody(request, bodyBytesMax);
-    if (body === null) return reply(413, 'The body is larger than 25 MB.');
-    if (!isAuthentic(endpoint, headers, body)) return refuse(headers);
+    if (endpoint === null || !hasCredential(endpoint, headers)) return refuse(headers);
+    const bytesMax = bodyBytesMax[endpoint.source];
+    const { body, isValid } = await budget.hold(async (take) => {
+      const read = await readBoundedBody(request, bytesMax, take);
+      return { body: read, isValid: read !== null && isAuthentic(endpoint, headers, read) };
+    });
+    if (body === null) return reply(413, `The body is larger than ${bytesMax / mebibyte} MB.`);
+    if (!isValid) return refuse(headers);
     await rateLimit.admitDelivery(endpointId);
     const event = eventOf(headers);
     if (event === 'ping') return reply(200, 'pong');
@@ -81,12 +89,16 @@ export function createWebhooks(parts: WebhookParts): Webhooks {
       } catch (error) {
         if (error instanceof AppError) return problemOf(error, log, 'webhook');
         log.error({ err: error, endpointId }, 'a webhook delivery was not stored');
-        const failed = reply(503, 'The delivery could not be stored. Send it again.');
-        failed.headers.set('retry-after', '10');
-        return failed;
+        return busy();
       }
     },
   };
+}
+
+function busy(): Response {
+  const response = reply(503, 'The delivery could not be stored. Send it again.');
+  response.headers.set('retry-after', '10');
+  return response;
 }
 
 function reply(status: number, message: string): Response {

@@ -4,13 +4,26 @@ import { hashToken } from '@fairlead/core/kernel';
 import type { WebhookEndpoint } from '@fairlead/core/push';
 import { bearerOf } from '../bearer.ts';
 
-export function isAuthentic({ check }: WebhookEndpoint, headers: Headers, body: Buffer): boolean {
-  if (check.kind === 'token') {
-    const token = headers.get('x-gitlab-token') ?? bearerOf(headers);
-    return token !== null && isEqual(hashToken(token), check.hash);
-  }
-  const signature = headers.get('x-hub-signature-256');
-  return signature !== null && isEqual(signature, signatureOf(check.secret, body));
+export function isAuthentic(endpoint: WebhookEndpoint, headers: Headers, body: Buffer): boolean {
+  const { check } = endpoint;
+  const credential = credentialOf(endpoint, headers);
+  if (credential === null) return false;
+  return check.kind === 'token'
+    ? isEqual(hashToken(credential), check.hash)
+    : isEqual(credential, signatureOf(check.secret, body));
+}
+
+/** True if a request has the token, or a signature, which needs the body. */
+export function hasCredential(endpoint: WebhookEndpoint, headers: Headers): boolean {
+  const { check } = endpoint;
+  const credential = credentialOf(endpoint, headers);
+  return credential !== null && (check.kind === 'signature' || isEqual(hashToken(credential), check.hash));
+}
+
+function credentialOf({ check }: WebhookEndpoint, headers: Headers): string | null {
+  return check.kind === 'token'
+    ? (headers.get('x-gitlab-token') ?? bearerOf(headers))
+    : headers.get('x-hub-signature-256');
 }
 
 /** As GitHub, Gitea and Forgejo write it in X-Hub-Signature-256. */

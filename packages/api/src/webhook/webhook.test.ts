@@ -6,6 +6,7 @@ import { silentLog, type TestWorld, testWorld } from '@fairlead/core/testing';
 import { type TestDatabase, testDatabase } from '@fairlead/db/testing';
 import { webhookExample } from '@fairlead/testkit';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { createBodyBudget } from '../body-limit.ts';
 import { createRateLimit, defaultCallLimits } from '../rate-limit.ts';
 import { createWebhooks, type Webhooks } from './answer-webhook.ts';
 import { signatureOf } from './authenticate.ts';
@@ -189,6 +190,20 @@ test('wrong guesses and floods are answered with 429', async () => {
   for (let guess = 0; guess < 5; guess += 1) statuses.push((await send(wrong))[0]);
   expect(statuses).toEqual([401, 401, 401, 429, 429]);
   expect([(await send())[0], (await send())[0], (await send())[0]]).toEqual([202, 200, 429]);
+});
+
+test('the body of a request without a signature is not read, and bodies of strangers share a bound', async () => {
+  const request = new Request('https://fairlead.example.test/', { method: 'POST', body: githubPush() });
+  expect((await webhooks.answer(githubAppId, request)).status).toBe(401);
+  expect(request.bodyUsed).toBe(false);
+
+  const budget = createBodyBudget(10);
+  await budget.hold(async (take) => {
+    take(6);
+    await expect(budget.hold(async (other) => other(5))).rejects.toThrow('memory for unverified');
+    take(4);
+  });
+  await budget.hold(async (take) => take(10));
 });
 
 test('a database that is away is answered with 503, so that the host knows that the delivery was not stored', async () => {

@@ -19,7 +19,7 @@ const name = z
   .toLowerCase()
   .max(253)
   .regex(
-    /^(?:[a-z0-9_](?:[a-z0-9_-]*[a-z0-9])?\.)*[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/,
+    /^(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9])?\.)*[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/,
     'Enter a name such as example.com.',
   );
 const zone = name.refine((value) => value.includes('.'), 'Enter a name such as example.com.');

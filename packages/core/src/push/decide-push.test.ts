@@ -95,6 +95,7 @@ test.each([
 
 test('a skip trailer counts at the end only, and words like a marker do not', () => {
   expect(told(pushOf({ commitMessage: 'Docs\n\n\nskip-checks: true' }))).toBe('skipped skip_marker skip-checks: true');
+  expect(told(pushOf({ commitMessage: `${'\n'.repeat(100_000)}x` }))).not.toContain('skip_marker');
   for (const commitMessage of ['skip-checks: true', 'Explain skip ci', '[skip cinema]', '[skip  ci]', '']) {
     expect(told(pushOf({ commitMessage })), commitMessage).toBe('deployed matches');
   }

@@ -1,5 +1,5 @@
 // Decides what a push means for one app in one environment. Pure.
-import { matchesAny, matchesGlob } from './globs.ts';
+import { matcherOf, matchesGlob } from './globs.ts';
 import { headRef, type PushEvent, toPushRef } from './push-event.ts';
 import { newestPush, type OrderedPush } from './push-order.ts';
 import type { PushOutcome, PushReason } from './schema.ts';
@@ -88,10 +88,13 @@ function findSkipOfCommit(event: PushEvent, rules: PushRules): PushDecision | nu
   return changesAny(watchPaths, event.changedFiles) ? null : skip('no_watched_path', watchPaths.join(', '));
 }
 
+/** More changed files are as good as unknown ones. */
+const changedFilesMax = 20_000;
+
 /** True without watch paths too. `changedFiles`: null if they are unknown. */
 export function changesAny(watchPaths: readonly string[], changedFiles: readonly string[] | null): boolean {
-  if (watchPaths.length === 0 || changedFiles === null) return true;
-  return changedFiles.some((path) => matchesAny(watchPaths, path));
+  if (watchPaths.length === 0 || changedFiles === null || changedFiles.length > changedFilesMax) return true;
+  return changedFiles.some(matcherOf(watchPaths));
 }
 
 function skip(reason: PushReason, detail: string): PushDecision {

@@ -115,6 +115,12 @@ async function carryOut(
     await writeDecision(ctx, { ...base, ...decision, deploymentId: null });
     return;
   }
+  if (target.requiredChecks.length > 0 && event.commitHash === null) {
+    // Without the commit nobody can ask for its checks, and they must not be skipped.
+    const detail = 'This environment waits for checks, so the request must name the commit.';
+    await writeDecision(ctx, { ...base, outcome: 'failed', reason: 'not_queued', detail, deploymentId: null });
+    return;
+  }
   const { serverId, branch } = await requirePlacement(ctx, { appId, environmentId });
   const ref = toPushRef(event.ref);
   const refName = ref?.name ?? branch;
@@ -152,7 +158,7 @@ async function carryOut(
   }
 }
 
-/** Returns the checks to wait for; undefined without required checks, or without a commit. */
+/** Returns the checks to wait for; undefined without required checks. */
 function checksOf({ requiredChecks, checksTimeoutMinutes }: PushTarget, commitHash: string | null) {
   if (requiredChecks.length === 0 || commitHash === null) return undefined;
   return { commitHash, names: requiredChecks, timeoutMinutes: checksTimeoutMinutes };

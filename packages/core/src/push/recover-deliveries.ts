@@ -10,7 +10,12 @@ const intervalMs = 30_000;
 /** Attempts to deliver overlap: one that began earlier may be listed later. */
 const overlapMs = 10 * 60_000;
 /** Maximum number of pages of the log. GitHub keeps three days. */
-const pagesMax = 1000;
+const pagesMax = 300;
+/** Entries of a page that GitHub sends at most. Another server may send more, of which the rest is not read. */
+const pageEntriesMax = 100;
+const guidLengthMax = 200;
+/** A server's clock may be ahead by this much. */
+const aheadMs = 60_000;
 
 export interface DueApp {
   readonly githubAppId: string;
@@ -62,12 +67,10 @@ export interface RecoverParts {
 export async function recoverDeliveries(parts: RecoverParts, app: DueApp): Promise<number> {
   const { github, key, tenant, system } = parts;
   const { githubAppId, organizationId } = app;
-  const sent = await listSince(parts, app.readUntil);
-  const wanted = sent.filter(({ event, action }) => mayBeStored(event, action));
-  const missed = await tenant((ctx) => withoutStored(ctx, githubAppId, wanted));
+  const { missed, newest } = await listMissed(parts, app);
   let recovered = 0;
   // Oldest first, as they would have arrived.
-  for (const { deliveryId, guid, event } of missed.toReversed()) {
+  for (const { deliveryId, guid, event } of [...missed.values()].toReversed()) {
     const body = await github.getDeliveryPayload(key, deliveryId);
     const reading = readEvent({ source: 'github', event, body });
     if (reading.state !== 'stored') continue;
@@ -77,8 +80,7 @@ export async function recoverDeliveries(parts: RecoverParts, app: DueApp): Promi
     );
     if (stored?.deliveryId !== null) recovered += 1;
   }
-  const [newest] = sent;
-  if (newest !== undefined) await tenant((ctx) => recordReadUntil(ctx, githubAppId, newest.deliveredAt));
+  if (newest !== null) await tenant((ctx) => recordReadUntil(ctx, githubAppId, newest));
   return recovered;
 }
 
@@ -87,39 +89,55 @@ export async function deferDeliveryLog({ tx, organizationId }: OrganizationCtx, 
   await tx.githubApp.updateMany({ where: { id: githubAppId, organizationId }, data: { deliveriesDueAt: at } });
 }
 
-async function listSince({ github, key }: RecoverParts, readUntil: Date): Promise<readonly SentDelivery[]> {
-  const sent: SentDelivery[] = [];
+interface Missed {
+  /** One attempt of each webhook that is not stored, by its guid. The newest first. */
+  readonly missed: ReadonlyMap<string, SentDelivery>;
+  readonly newest: Date | null;
+}
+
+/** Keeps only what is missing of a page, because the server may be anybody's and send pages without an end. */
+async function listMissed({ github, key, tenant }: RecoverParts, app: DueApp): Promise<Missed> {
+  const missed = new Map<string, SentDelivery>();
+  let newest: Date | null = null;
   let cursor: string | null = null;
   for (let page = 1; page <= pagesMax; page += 1) {
     const { items, next }: Awaited<ReturnType<DeliveryLog['listDeliveries']>> = await github.listDeliveries(
       key,
       cursor,
     );
-    sent.push(...items.filter(({ deliveredAt }) => deliveredAt >= readUntil));
-    const last = items.at(-1);
-    if (next === null || last === undefined || last.deliveredAt < readUntil) break;
+    const entries = items.slice(0, pageEntriesMax);
+    const sent = entries.filter(({ deliveredAt }) => deliveredAt >= app.readUntil);
+    for (const each of await tenant((ctx) => withoutStored(ctx, app.githubAppId, sent))) missed.set(each.guid, each);
+    newest ??= sent[0]?.deliveredAt ?? null;
+    const last = entries.at(-1);
+    if (next === null || last === undefined || last.deliveredAt < app.readUntil) break;
     cursor = next;
   }
-  return sent;
+  return { missed, newest };
 }
 
-/** Returns one attempt of each webhook that is not stored. */
 async function withoutStored(
-  { tx, organizationId }: OrganizationCtx,
+  { tx, organizationId, clock }: OrganizationCtx,
   endpointId: string,
   sent: readonly SentDelivery[],
 ): Promise<readonly SentDelivery[]> {
+  const latest = clock.now().getTime() + aheadMs;
+  const wanted = sent.filter(
+    ({ guid, event, action, deliveredAt }) =>
+      guid.length <= guidLengthMax && deliveredAt.getTime() <= latest && mayBeStored(event, action),
+  );
+  if (wanted.length === 0) return [];
   const stored = await tx.webhookDelivery.findMany({
-    where: { organizationId, endpointId, deliveryKey: { in: sent.map(({ guid }) => guid) } },
+    where: { organizationId, endpointId, deliveryKey: { in: wanted.map(({ guid }) => guid) } },
     select: { deliveryKey: true },
   });
   const known = new Set(stored.map(({ deliveryKey }) => deliveryKey));
-  return [...new Map(sent.filter(({ guid }) => !known.has(guid)).map((each) => [each.guid, each])).values()];
+  return wanted.filter(({ guid }) => !known.has(guid));
 }
 
-async function recordReadUntil({ tx, organizationId }: OrganizationCtx, githubAppId: string, newest: Date) {
+async function recordReadUntil({ tx, organizationId, clock }: OrganizationCtx, githubAppId: string, newest: Date) {
   await tx.githubApp.updateMany({
     where: { id: githubAppId, organizationId },
-    data: { deliveriesReadUntil: new Date(newest.getTime() - overlapMs) },
+    data: { deliveriesReadUntil: new Date(Math.min(newest.getTime(), clock.now().getTime()) - overlapMs) },
   });
 }

@@ -1,7 +1,7 @@
 // Suggests watch paths of an app in a monorepo: its folder, the folders of the workspace that it depends on, and the files at
 // the root that concern every build. Pure; it reads manifests of npm, pnpm, Yarn, Bun, Turborepo, Cargo and Go.
 import { posix } from 'node:path';
-import { matchesAny } from './globs.ts';
+import { matcherOf } from './globs.ts';
 
 export interface WorkspaceFiles {
   /** Paths of all files. */
@@ -92,7 +92,8 @@ function readNodeGraph(files: WorkspaceFiles): Graph {
   const packages = manifestsOf(files, 'package.json').map(([folder, text]) => ({ folder, json: readJson(text) }));
   const root = packages.find(({ folder }) => folder === '')?.json ?? {};
   const members = memberGlobs(root, files.manifests.get('pnpm-workspace.yaml'));
-  const isMember = (folder: string) => members.length === 0 || matchesAny(members, folder);
+  const matchesMembers = matcherOf(members);
+  const isMember = (folder: string) => members.length === 0 || matchesMembers(folder);
   const names = new Map(
     packages.flatMap(({ folder, json }) =>
       typeof json.name === 'string' && folder !== '' && isMember(folder) ? [[json.name, folder] as const] : [],
@@ -111,14 +112,33 @@ function readNodeGraph(files: WorkspaceFiles): Graph {
   return { manifest: 'package.json', edges: new Map(edges), globalFiles: stringsOf(turbo.globalDependencies) };
 }
 
+/** A workspace with more or longer globs is read in part. */
+const [globsMax, globLengthMax] = [200, 200];
+
 /** Globs of the workspace's folders; empty: it names none. */
 function memberGlobs(root: Readonly<Record<string, unknown>>, pnpm: string | undefined): string[] {
   const listed = Array.isArray(root.workspaces) ? root.workspaces : recordOf(root.workspaces).packages;
-  const block = /^packages:[ \t]*\r?\n((?:[ \t]*(?:-.*|#.*)?(?:\r?\n|$))+)/m.exec(pnpm ?? '')?.[1] ?? '';
-  const inYaml = [...block.matchAll(/^[ \t]*-[ \t]*["']?([^"'#\r\n]+?)["']?[ \t]*(?:#.*)?$/gm)].map(
-    ([, glob]) => glob ?? '',
-  );
-  return [...stringsOf(listed), ...inYaml].map((glob) => glob.replace(/^(!?)\.\//, '$1').replace(/\/+$/, ''));
+  return [...stringsOf(listed), ...pnpmGlobs(pnpm ?? '')]
+    .filter((glob) => glob.length <= globLengthMax)
+    .slice(0, globsMax)
+    .map((glob) => glob.replace(/^(!?)\.\//, '$1').replace(/\/+$/, ''));
+}
+
+/** Entries of the list `packages`. Line by line: expressions over the whole file can take minutes on a hostile one. */
+function pnpmGlobs(text: string): string[] {
+  const lines = text.split('\n').map((line) => line.trim());
+  const start = lines.indexOf('packages:') + 1;
+  const rest = start === 0 ? [] : lines.slice(start);
+  const isInList = (line: string) => line === '' || line.startsWith('-') || line.startsWith('#');
+  const end = rest.findIndex((line) => !isInList(line));
+  const entries = (end === -1 ? rest : rest.slice(0, end)).filter((line) => line.startsWith('-'));
+  return entries.map((line) => unquote(line.slice(1).trim())).filter((glob) => glob !== '');
+}
+
+function unquote(value: string): string {
+  const quote = value.charAt(0);
+  const end = quote === '"' || quote === "'" ? value.indexOf(quote, 1) : -1;
+  return end === -1 ? (value.split('#')[0] ?? '').trim() : value.slice(1, end);
 }
 
 function readCargoGraph(files: WorkspaceFiles): Graph {

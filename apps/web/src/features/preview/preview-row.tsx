@@ -79,6 +79,8 @@ function RowActions({ app, preview }: PreviewRowProps) {
   const toast = useToast();
   const queryClient = useQueryClient();
   const [asked, setAsked] = useState<'approve' | 'remove' | null>(null);
+  // The newest commit may change while a member reads the one that they are about to approve.
+  const [askedHash, setAskedHash] = useState('');
   const { id: previewId, headHash: commitHash, number, author, state, environmentId } = preview;
   const done = (title: string) => () => {
     setAsked(null);
@@ -99,7 +101,13 @@ function RowActions({ app, preview }: PreviewRowProps) {
   return (
     <>
       {state === 'waiting' && can('deployment.approve', scope) ? (
-        <Button size="small" onClick={() => setAsked('approve')}>
+        <Button
+          size="small"
+          onClick={() => {
+            setAskedHash(commitHash);
+            setAsked('approve');
+          }}
+        >
           Approve commit
         </Button>
       ) : null}
@@ -110,10 +118,10 @@ function RowActions({ app, preview }: PreviewRowProps) {
       ) : null}
       <ConfirmDialog
         open={asked === 'approve'}
-        title={`Approve ${shortHash(commitHash)} of #${number}`}
+        title={`Approve ${shortHash(askedHash)} of #${number}`}
         action="Approve commit"
         pending={approve.pending}
-        onConfirm={() => approve.run({ previewId, commitHash })}
+        onConfirm={() => approve.run({ previewId, commitHash: askedHash })}
         onClose={() => setAsked(null)}
       >
         <p>
