@@ -1,7 +1,7 @@
 // Lists the open pull requests of an app with their previews, and closed ones with a preview that is not deleted yet.
 import { parseId } from '@fairlead/contract/ids';
 import { Prisma } from '@fairlead/db';
-import { awaitsBuildSql } from '../deployment/build-order.ts';
+import { awaitsBuildSql } from '../deployment/index.ts';
 import { deploymentStateSchema } from '../deployment/schema.ts';
 import { type AppLinks, domainUrl } from '../domain/index.ts';
 import type { Ctx } from '../kernel/index.ts';

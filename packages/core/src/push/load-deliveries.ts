@@ -1,7 +1,7 @@
 // Reads deliveries for display, with the decisions that the reader may see.
 import { parseId } from '@fairlead/contract/ids';
 import { Prisma } from '@fairlead/db';
-import { awaitsBuildSql } from '../deployment/build-order.ts';
+import { awaitsBuildSql } from '../deployment/index.ts';
 import { deploymentStateSchema } from '../deployment/schema.ts';
 import type { Ctx } from '../kernel/index.ts';
 import { loadPreviewDecisions } from '../preview/index.ts';
