@@ -36,7 +36,7 @@ export interface WorldParts {
 
 /** Time in which an order ends, also on a busy machine. */
 const ORDER_TIMEOUT_MS = 120_000;
-const HOSTS = { localHttpsPort: 443, controlHost: '', publicHost: '' };
+const HOSTS = { localHttpsPort: 443, localHttpPort: 80, controlHost: '', publicHost: '' };
 
 export interface OrderRow {
   readonly id: string;

@@ -34,7 +34,7 @@ const { values } = parseArgs({
   },
 });
 const [rounds, calls] = [Number(values.rounds), Number(values.calls)];
-const links = { localHttpsPort: 4443 };
+const links = { localHttpsPort: 4443, localHttpPort: 4480 };
 const note = (line: string) => console.log(`  …  ${line}`);
 const dayMs = 24 * 3_600_000;
 const quiet = { debug: () => undefined, info: () => undefined, warn: console.error, error: console.error };

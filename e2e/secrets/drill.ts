@@ -120,6 +120,7 @@ async function run(
       origins: [origin],
       trustedProxies: [],
       localHttpsPort: 4443,
+      localHttpPort: 4480,
       buildSlots: defaultBuildSlots,
       controlHost: 'fairlead.localhost',
       acmeDirectoryUrl: '',

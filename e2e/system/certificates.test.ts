@@ -1,7 +1,6 @@
 // Tests of certificates from a real certificate authority: the quick scenarios of `npm run check:certificates`, on one server,
 // and the answers before there is a certificate.
 import { mkdtempSync, rmSync } from 'node:fs';
-import { request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -12,6 +11,7 @@ import { World } from '../acme/world.ts';
 import { type AcmeFront, startAcmeFront } from './harness/acme-front.ts';
 import { PROCESS_ID_APP } from './harness/apps.ts';
 import { type Pebble, startPebble } from './harness/pebble.ts';
+import { requestPlain } from './harness/plain-request.ts';
 import { System } from './harness/system.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'fairlead-acme-'));
@@ -59,20 +59,7 @@ afterAll(async () => {
 });
 
 /** Sends a request over plain HTTP. */
-function visitPlain(host: string, path = '/'): Promise<{ status: number; body: string }> {
-  return new Promise((resolve, reject) => {
-    const options = { host: '127.0.0.1', port: system.ports.http, path, headers: { host }, agent: false };
-    const sent = request(options, (response) => {
-      let body = '';
-      response.on('data', (chunk) => {
-        body += String(chunk);
-      });
-      response.once('end', () => resolve({ status: response.statusCode ?? 0, body }));
-    });
-    sent.once('error', reject);
-    sent.end();
-  });
-}
+const visitPlain = (host: string) => requestPlain({ host, port: system.ports.http });
 
 test.each(scenarios.filter(({ isQuick }) => isQuick))('$name', { timeout: 240_000 }, async ({ run }) => {
   await run(world);

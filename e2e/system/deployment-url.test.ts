@@ -58,7 +58,7 @@ function reportingApp(text: string): Files {
 const setToken = (version: number) =>
   system.setSecrets(appId, [{ name: 'API_TOKEN', value: `token-${version}`, delivery: 'environment' }]);
 const urls = async () => {
-  const links = { localHttpsPort: system.ports.https };
+  const links = { localHttpsPort: system.ports.https, localHttpPort: system.ports.http };
   const { urls: listed } = await system.asSystem((ctx) =>
     listDeploymentUrls(ctx, { appId }, (route, isLocal) => domainUrl(route, isLocal, links)),
   );
@@ -80,7 +80,7 @@ test('the URL of a former release wakes it, with its own code and secrets and wi
   const former = await facts(hostOf(1));
   expect(former).toMatchObject({ text: 'one', token: 'token-1', volumes: null });
   expect(former.startedAt).toBeGreaterThanOrEqual(before);
-  expect(former.url).toBe(`https://${hostOf(1)}:${system.ports.https}`);
+  expect(former.url).toBe(`http://${hostOf(1)}:${system.ports.http}`);
   expect(await facts('shop.localhost')).toMatchObject({ text: 'two', token: 'token-2', volumes: expect.any(String) });
   expect((await visit(hostOf(1))).headers['x-robots-tag']).toBe('noindex');
   const { instances } = await system.app('shop');

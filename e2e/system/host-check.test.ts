@@ -42,6 +42,7 @@ const attach = async (host: string, redirectTo?: string) => {
   const input = { appId, host, pathPrefix: '/', ...(redirectTo === undefined ? {} : { redirectTo }) };
   return system.product.verbs.attachDomain(input, {
     localHttpsPort: system.ports.https,
+    localHttpPort: system.ports.http,
     controlHost: '',
     publicHost: '',
   });

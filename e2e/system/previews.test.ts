@@ -14,7 +14,7 @@ import type { Repository } from './harness/repository.ts';
 import { System } from './harness/system.ts';
 
 const timeoutMs = 120_000;
-const links = { localHttpsPort: 443, controlHost: CONTROL_HOST, publicHost: '' };
+const links = { localHttpsPort: 443, localHttpPort: 80, controlHost: CONTROL_HOST, publicHost: '' };
 
 let system: System;
 let github: ConnectedGithub;
@@ -99,7 +99,7 @@ test('a pull request is live at its own host, follows its pushes, and is gone wh
   await answersWith(1, 'first');
   await commentSays(1, '| Live |');
   const [comment, preview] = [commentOn(1)?.id, await find(1)];
-  expect(String(commentOn(1)?.body.body)).toContain('https://shop-pr-1.previews.localhost');
+  expect(String(commentOn(1)?.body.body)).toContain('http://shop-pr-1.previews.localhost');
   const answer = await system.getResponse('shop-pr-1.previews', '/');
   expect(answer.headers['x-robots-tag']).toBe('noindex');
 

@@ -18,6 +18,7 @@ import { waitFor } from '../../tools/lib/wait.ts';
 import { CONTROL_HOST } from '../../tools/start/control-plane.ts';
 import { PORTS } from '../../tools/start/options.mjs';
 import { AGENT_BINARY } from './harness/assemble.ts';
+import { requestPlain } from './harness/plain-request.ts';
 import { pasteEnrolment } from './harness/second-server.ts';
 
 interface ServerStates {
@@ -42,6 +43,8 @@ async function expectAppLive({ ports, caFile }: RunningProduct): Promise<void> {
   const answer = await requestPinned({ host: 'hello.localhost', port: ports.https, path: '/', caFile });
   expect(answer.status).toBe(200);
   expect(answer.body).toContain('It runs.');
+  const plain = await requestPlain({ host: 'hello.localhost', port: ports.http });
+  expect([plain.status, plain.headers['strict-transport-security']]).toEqual([200, undefined]);
 }
 
 function expectNothingLeft({ ports }: RunningProduct): void {
@@ -51,7 +54,7 @@ function expectNothingLeft({ ports }: RunningProduct): void {
 
 test('the first start deploys and measures the sample app, and its token makes an owner', async () => {
   product = await startProduct(options);
-  expect(product.summary).toMatch(/https:\/\/hello\.localhost:\d+/);
+  expect(product.summary).toContain(`http://hello.localhost:${product.ports.http}`);
   expect(product.summary).toMatch(/deployed in \d+\.\d s, release 1 from commit [0-9a-f]{7} /);
   expect(product.summary).toMatch(/[\d,]+ requests\/s, p50 [\d.]+ ms, p99 [\d.]+ ms through the proxy/);
   expect(product.summary).toMatch(/requests\/s, .* the app directly/);

@@ -98,7 +98,7 @@ test('a path of a host routes to another app, and the first app gets none of its
   const { id: appId } = await system.app('api');
   const domain = await system.product.verbs.attachDomain(
     { appId, host: 'pair.localhost', pathPrefix: '/api' },
-    { localHttpsPort: 443, controlHost: '', publicHost: '' },
+    { localHttpsPort: 443, localHttpPort: 80, controlHost: '', publicHost: '' },
   );
   const policy = policyInputSchema.parse({ stripPrefix: true });
   await system.product.verbs.updateDomainPolicy({ domainId: domain.id, policy });

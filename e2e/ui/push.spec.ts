@@ -274,7 +274,7 @@ test('a pull request gets a preview that follows it, and its merge removes the p
   await expect(row).toContainText('Live', DEPLOYED);
   await expect(row.getByRole('link', { name: /storefront-pr-7/ })).toHaveAttribute(
     'href',
-    /^https:\/\/storefront-pr-7\.previews\.localhost/,
+    /^http:\/\/storefront-pr-7\.previews\.localhost/,
   );
   await checkAppearance(page);
   await expect.poll(() => host.commentOn(7).text, DEPLOYED).toContain('| Live |');

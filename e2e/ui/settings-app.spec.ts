@@ -67,7 +67,7 @@ test('the header leads to the app, and shows its branch and commit', async () =>
   const header = page.locator('header').first();
   await expect(header.getByRole('link', { name: /^Visit hello/ })).toHaveAttribute(
     'href',
-    /^https:\/\/hello\.localhost/,
+    /^http:\/\/hello\.localhost/,
   );
   await expect(header.getByText(/^[0-9a-f]{7}$/)).toBeVisible();
 });

@@ -40,6 +40,7 @@ test('an organization that is not there has the logo and a way on', async () => 
   const response = await page.goto('/no-such-organization/apps');
   expect(response?.status()).toBe(404);
   await expect(heading(page, 'Page not found')).toBeVisible();
+  await expect(page).toHaveTitle('Page not found · Fairlead');
   await checkAppearance(page);
   await page.getByRole('link', { name: 'Fairlead, home' }).click();
   await expect(heading(page, 'Overview')).toBeVisible();
@@ -105,6 +106,9 @@ test('used and incomplete links say what to do', async ({ browser }) => {
 });
 
 test("a local address comes with its root's download, until the person trusts it", async () => {
+  await page.goto(`${ORGANIZATION}/apps/hello`);
+  await expect(page.locator('header').first().getByRole('button', { name: 'Trust local HTTPS' })).toBeVisible();
+  await checkAppearance(page);
   await page.goto(`${ORGANIZATION}/apps/hello/deployments`);
   await page.getByRole('main').locator('a[href*="/deployments/dep_"]').first().click();
   await page.getByRole('button', { name: 'Trust local HTTPS' }).click();
@@ -116,8 +120,9 @@ test("a local address comes with its root's download, until the person trusts it
   await expect(dialog).toContainText('update-ca-certificates');
   await checkAppearance(page);
   await dialog.getByRole('button', { name: 'I trust it now' }).click();
-  await expect(page.getByRole('button', { name: 'Trust local HTTPS' })).toHaveCount(0);
+  const overHttps = page.getByRole('link', { name: 'Open over HTTPS' });
+  await expect(overHttps).toHaveAttribute('href', /^https:\/\/hello\.localhost:\d+\/$/);
   await page.reload();
-  await expect(page.getByRole('link', { name: /hello\.localhost/ }).first()).toBeVisible();
+  await expect(overHttps).toBeVisible();
   await expect(page.getByRole('button', { name: 'Trust local HTTPS' })).toHaveCount(0);
 });

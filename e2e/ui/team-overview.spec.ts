@@ -126,6 +126,12 @@ test('an approver finds the request on the overview, in the rail and in their ma
 
   await owner.goto(HOME);
   await expect(owner.getByRole('link', { name: 'Deployments 1 waits for your approval' })).toBeVisible();
+  await owner.setViewportSize({ width: 390, height: 844 });
+  const more = owner.getByRole('button', { name: 'More 1 waits for your approval' });
+  await more.click();
+  await expect(owner.getByRole('menuitem', { name: 'Deployments 1 waits for your approval' })).toBeVisible();
+  await owner.keyboard.press('Escape');
+  await checkAppearance(owner);
   const request = attention().getByRole('link', { name: /^Approve deployment \d+ of hello to Reviewed$/ });
   await expect(attention().getByText(`Requested by ${REA.name}.`)).toBeVisible();
   await expect.poll(() => findMail(id)).toContain(`${REA.name} requested deployment`);

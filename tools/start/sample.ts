@@ -14,8 +14,6 @@ export interface SampleOptions {
   readonly serverId: ServerId;
   readonly repositoryUrl: string;
   readonly branch: string;
-  /** HTTPS port in the app's URL. */
-  readonly httpsPort: number;
   readonly hosts: HostPolicy;
   readonly signal: AbortSignal;
 }
@@ -39,9 +37,12 @@ const PLAN: BenchmarkPlan = {
 const UNFINISHED = new Set(['queued', 'building', 'releasing', 'rolling_out']);
 
 async function findSample({ product }: SampleOptions): Promise<AppDetail | undefined> {
-  const { items } = await product.verbs.listApps({ search: SAMPLE.name, limit: 50 }, { localHttpsPort: 443 });
+  const { items } = await product.verbs.listApps(
+    { search: SAMPLE.name, limit: 50 },
+    { localHttpsPort: 443, localHttpPort: 80 },
+  );
   const found = items.find((app) => app.hosts.includes(SAMPLE_HOST) || app.slug === SAMPLE.name);
-  return found && product.verbs.getApp({ slug: found.slug }, { localHttpsPort: 443 });
+  return found && product.verbs.getApp({ slug: found.slug }, { localHttpsPort: 443, localHttpPort: 80 });
 }
 
 /**

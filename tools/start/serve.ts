@@ -196,7 +196,6 @@ async function showSample(
     serverId: server.id,
     repositoryUrl: source.url(sourceName(context.folders.source)),
     branch: SOURCE_BRANCH,
-    httpsPort: settings.ports.https,
     hosts: { controlHost: controlPlane.controlHost, publicHost: new URL(controlPlane.publicUrl).hostname },
     signal,
   };
@@ -210,7 +209,7 @@ async function showSample(
     }
     await progress.step('answer through the proxy', () => requireAnswer(context));
     const benchmark = await progress.step('benchmark', (detail) => measureSample(sample, deployment.appId, detail));
-    return { kind: 'live', url: `https://${SAMPLE_HOST}:${settings.ports.https}`, deployment, benchmark };
+    return { kind: 'live', url: `http://${SAMPLE_HOST}:${settings.ports.http}`, deployment, benchmark };
   } catch (error) {
     signal.throwIfAborted();
     return { kind: 'down', reason: error instanceof Error ? error.message : String(error) };

@@ -44,6 +44,7 @@ export interface GatewayOptions {
   readonly controlHosts: readonly ControlHost[];
   /** Port on which the local server's proxy serves HTTPS. */
   readonly httpsPort: number;
+  readonly httpPort: number;
   /** Addresses and networks of the operator's reverse proxies; their X-Forwarded-For is believed. */
   readonly trustedProxies: readonly string[];
   readonly log: Log;
@@ -93,7 +94,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     key,
     pinnedKeys,
     controlRoutes: options.controlHosts.flatMap(controlRoutes),
-    links: { localHttpsPort: options.httpsPort },
+    links: { localHttpsPort: options.httpsPort, localHttpPort: options.httpPort },
     connectionPrefix,
     clock,
     log,

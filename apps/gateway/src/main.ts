@@ -41,6 +41,7 @@ const gateway = await startGateway({
   port: env.FAIRLEAD_GATEWAY_PORT,
   controlHosts: controlHosts(env),
   httpsPort: env.FAIRLEAD_HTTPS_PORT,
+  httpPort: env.FAIRLEAD_HTTP_PORT,
   trustedProxies: env.FAIRLEAD_TRUSTED_PROXIES,
   log,
 });

@@ -60,6 +60,7 @@ export async function startTestGateway(change: Partial<GatewayOptions> = {}): Pr
       port,
       controlHosts: [],
       httpsPort: 4443,
+      httpPort: 4480,
       trustedProxies: [],
       log,
       ...change,

@@ -278,7 +278,10 @@ export class System {
   }
 
   app(slug: string): Promise<AppDetail> {
-    return this.product.verbs.getApp({ slug }, { localHttpsPort: this.#parts.ports.https });
+    return this.product.verbs.getApp(
+      { slug },
+      { localHttpsPort: this.#parts.ports.https, localHttpPort: this.#parts.ports.http },
+    );
   }
 
   /** Returns the complete stored log of a deployment. */

@@ -44,8 +44,9 @@ export interface ApiConfig extends HostPolicy, CertificateConfig {
   readonly publicUrl: string;
   /** Origins of all addresses that people open. */
   readonly origins: readonly string[];
-  /** The port on which the local server's proxy serves HTTPS. */
+  /** Ports of the local server's proxy. */
   readonly localHttpsPort: number;
+  readonly localHttpPort: number;
   readonly buildSlots: BuildSlots;
   /** Addresses and networks of trusted reverse proxies; their X-Forwarded-For is believed. */
   readonly trustedProxies: readonly string[];

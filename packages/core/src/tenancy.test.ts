@@ -117,7 +117,7 @@ let foreignPreviewId: string;
 let foreignMoveId: string;
 let foreignVolumeId: string;
 let foreignSecret: { id: string; groupId: string | null };
-const links = { localHttpsPort: 4443, controlHost: '', publicHost: '' };
+const links = { localHttpsPort: 4443, localHttpPort: 4480, controlHost: '', publicHost: '' };
 
 beforeAll(async () => {
   db = await testDatabase();

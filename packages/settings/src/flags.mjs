@@ -24,7 +24,7 @@ export const PORTS = [
     option: 'http-port',
     variable: 'FAIRLEAD_HTTP_PORT',
     default: 4480,
-    what: 'apps over http (redirects to https)',
+    what: 'apps over http (redirects to https, except *.localhost)',
   },
   {
     name: 'database',

@@ -4,34 +4,68 @@
 const QUOTE_CHARS_MAX: usize = 200;
 /// Lines after "Invalid environment variables" that name them.
 const LIST_LINES_MAX: usize = 40;
+const ESCAPE: char = '\u{1b}';
 
 /// Returns the text without escape sequences (ECMA-48) and control characters.
 pub fn plain(text: &str) -> String {
-    let mut plain = String::with_capacity(text.len());
-    let mut chars = text.chars();
-    while let Some(char) = chars.next() {
-        match char {
-            '\u{1b}' => skip_sequence(&mut chars),
-            '\t' => plain.push_str("    "),
-            char if char.is_control() => {}
-            char => plain.push(char),
-        }
-    }
-    plain
+    cleaned(text, |_| false)
 }
 
-fn skip_sequence(chars: &mut std::str::Chars<'_>) {
-    match chars.next() {
-        // CSI: parameters, then one final byte.
-        Some('[') => {
-            chars.find(|char| ('\u{40}'..='\u{7e}').contains(char));
+/// Returns the text with colors and styles as its only escape sequences, and without control characters.
+pub fn styled(text: &str) -> String {
+    cleaned(text, is_style)
+}
+
+fn cleaned(text: &str, keeps: impl Fn(&str) -> bool) -> String {
+    let mut cleaned = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(char) = rest.chars().next() {
+        let length = match char {
+            ESCAPE => escape_length(rest.as_bytes()).unwrap_or(rest.len()),
+            char => char.len_utf8(),
+        };
+        let (piece, after) = rest.split_at(length);
+        match char {
+            ESCAPE if keeps(piece) => cleaned.push_str(piece),
+            '\t' => cleaned.push_str("    "),
+            char if char.is_control() => {}
+            char => cleaned.push(char),
         }
-        // OSC: up to BEL or ESC \.
-        Some(']') if chars.find(|char| matches!(char, '\u{7}' | '\u{1b}')) == Some('\u{1b}') => {
-            chars.next();
-        }
-        _ => {}
+        rest = after;
     }
+    cleaned
+}
+
+/// Returns the length of the escape sequence at the start of `bytes`; `None` if its end is missing. A sequence that is no valid one
+/// ends before the first byte that does not belong to it.
+pub fn escape_length(bytes: &[u8]) -> Option<usize> {
+    let end = |from: usize, is_inside: fn(u8) -> bool| {
+        bytes[from..].iter().position(|byte| !is_inside(*byte)).map(|count| from + count)
+    };
+    let with_final = |at: usize, is_final: bool| if is_final { at + 1 } else { at };
+    match *bytes.get(1)? {
+        // CSI: parameters, then one final byte.
+        b'[' => end(2, |byte| matches!(byte, 0x20..=0x3f)).map(|at| with_final(at, matches!(bytes[at], 0x40..=0x7e))),
+        // OSC and other strings: up to BEL or ESC \.
+        b']' | b'P' | b'X' | b'^' | b'_' => {
+            let at = end(2, |byte| !matches!(byte, 0x07 | 0x1b))?;
+            if bytes[at] == 0x07 {
+                return Some(at + 1);
+            }
+            bytes.get(at + 1).map(|byte| if *byte == b'\\' { at + 2 } else { at })
+        }
+        // Designations such as that of a character set.
+        0x20..=0x2f => {
+            end(2, |byte| matches!(byte, 0x20..=0x2f)).map(|at| with_final(at, matches!(bytes[at], 0x30..=0x7e)))
+        }
+        byte => Some(with_final(1, matches!(byte, 0x30..=0x7e))),
+    }
+}
+
+/// Recognizes SGR: `ESC [ 1 ; 31 m`.
+fn is_style(sequence: &str) -> bool {
+    let parameters = sequence.strip_prefix("\u{1b}[").and_then(|rest| rest.strip_suffix('m'));
+    parameters.is_some_and(|text| text.bytes().all(|byte| byte.is_ascii_digit() || byte == b';'))
 }
 
 /// Returns a line between backticks, cut to what a sentence can hold. `line` must hold no secret.
@@ -183,6 +217,21 @@ mod tests {
         assert_eq!(quote("  \u{1b}[31merror\u{1b}[0m: run `x`\u{7} "), "`error: run 'x'`");
         let long = quote(&"é".repeat(300));
         assert_eq!(long, format!("`{}…`", "é".repeat(200)));
+    }
+
+    #[test]
+    fn a_plain_text_has_no_escape_sequence_and_a_styled_one_only_colors() {
+        for (text, plain_text, styled_text) in [
+            ("\u{1b}[1;32mok\u{1b}[0m\tdone\u{7}", "ok    done", "\u{1b}[1;32mok\u{1b}[0m    done"),
+            ("\u{1b}[mreset\u{1b}[2K\u{1b}[?25l\u{1b}[1G", "reset", "\u{1b}[mreset"),
+            ("\u{1b}]8;;https://a\u{1b}\\link\u{1b}]8;;\u{7}", "link", "link"),
+            ("\u{1b}(B\u{1b}7saved\u{1b}8\u{1b}Pdata\u{1b}\\", "saved", "saved"),
+            // xterm's modifyOtherKeys ends as a color does.
+            ("\u{1b}[>4;1mkeys", "keys", "keys"),
+            ("\u{1b}é \u{1b}[3é \u{1b}[31", "é é ", "é é "),
+        ] {
+            assert_eq!((plain(text).as_str(), styled(text).as_str()), (plain_text, styled_text), "{text:?}");
+        }
     }
 
     #[test]

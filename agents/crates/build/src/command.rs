@@ -17,7 +17,7 @@ use std::time::Duration;
 use fairlead_base::cgroup::Cgroup;
 use fairlead_base::root_view::PROGRAMS;
 use fairlead_base::sandbox::{self, FileRules, Sandbox, SandboxLimits};
-use fairlead_base::{CancellationToken, busy_program, clock};
+use fairlead_base::{CancellationToken, busy_program, clock, excerpt};
 use fairlead_model::{BuildLimits, DeploymentId, LogLine, LogStream, Secret, Step};
 use fairlead_network::ServedNamespace;
 use fairlead_secret::Redactor;
@@ -101,7 +101,7 @@ pub(crate) struct CommandSpec<'a> {
 pub(crate) struct CommandOutcome {
     pub(crate) status: ExitStatus,
     pub(crate) captured: Vec<u8>,
-    /// The last lines it wrote to standard error, or to both when nothing was captured.
+    /// The last lines it wrote to standard error, or to both when nothing was captured; without colors.
     pub(crate) tail: Vec<String>,
 }
 
@@ -115,10 +115,16 @@ impl CommandOutcome {
 impl Workshop<'_> {
     /// Writes a line of Fairlead's own.
     pub(crate) fn say(&mut self, step: Step, text: impl Into<String>) {
-        let text = text.into();
         // Words of Fairlead's own may name a branch or a folder that holds a secret.
-        let text = self.options.redactor.as_ref().map_or(text.clone(), |redactor| redactor.text(&text));
+        let text = self.redacted(text.into());
         self.log(step, LogStream::System, text);
+    }
+
+    pub(crate) fn redacted(&self, text: String) -> String {
+        match &self.options.redactor {
+            Some(redactor) => redactor.text(&text),
+            None => text,
+        }
     }
 
     pub(crate) fn log(&mut self, step: Step, stream: LogStream, text: String) {
@@ -329,7 +335,8 @@ impl Workshop<'_> {
             .envs(&self.options.environment)
             .env("LANG", "C.UTF-8")
             .env("CI", "true")
-            .env("NO_COLOR", "1")
+            // The agent reads what its own commands write.
+            .envs((!order.secrets).then_some(("NO_COLOR", "1")))
             .envs(self.variables.iter().filter(|_| order.secrets))
             .envs(
                 self.secrets
@@ -559,7 +566,9 @@ fn keep(workshop: &mut Workshop<'_>, tail: &mut Vec<String>, step: Step, stream:
     if tail.len() == TAIL_LINES {
         tail.remove(0);
     }
-    tail.push(line.clone());
+    // In the stream, an escape sequence inside a secret hides it from the search.
+    let line = workshop.redacted(line);
+    tail.push(excerpt::plain(&line));
     workshop.log(step, stream, line);
 }
 

@@ -323,10 +323,15 @@ async fn compress(mut from: impl tokio::io::AsyncRead + Unpin, into: PathBuf) ->
 impl Workshop<'_> {
     /// Words of the engine, which may hold what a Dockerfile prints.
     fn said(&mut self, step: Step, text: &str) {
-        let text = self.options.redactor.as_ref().map_or(text.to_owned(), |redactor| redactor.text(text));
+        let text = self.redacted(text.to_owned());
+        let mut log = |line| {
+            // Without the escape sequences that are left out, a line may show a secret.
+            let line = self.redacted(line);
+            self.log(step, LogStream::Stdout, line);
+        };
         let mut cutter = LineSplitter::default();
-        cutter.take(text.as_bytes(), |line| self.log(step, LogStream::Stdout, line));
-        cutter.finish(|line| self.log(step, LogStream::Stdout, line));
+        cutter.take(text.as_bytes(), &mut log);
+        cutter.finish(log);
     }
 }
 

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use aho_corasick::automaton::{Automaton, StateID};
 use aho_corasick::nfa::noncontiguous::NFA;
 use aho_corasick::{Anchored, MatchKind};
+use fairlead_base::excerpt;
 
 use crate::forms;
 
@@ -59,8 +60,18 @@ impl Redactor {
         RedactionAutomaton::new(automaton, &all).map(|inner| Self(Arc::new(inner)))
     }
 
-    /// Redacts a complete text.
+    /// Redacts a complete text. A text whose secret has an escape sequence inside loses all of its sequences.
     pub fn text(&self, text: &str) -> String {
+        let redacted = self.redact(text);
+        if !redacted.contains('\u{1b}') {
+            return redacted;
+        }
+        let plain = excerpt::plain(&redacted);
+        let plain_redacted = self.redact(&plain);
+        if plain_redacted == plain { redacted } else { plain_redacted }
+    }
+
+    fn redact(&self, text: &str) -> String {
         let mut stream = self.stream();
         let mut out = Vec::with_capacity(text.len());
         stream.take(text.as_bytes(), &mut out);

@@ -41,6 +41,20 @@ fn every_form_is_redacted_and_the_surrounding_text_stays() {
 }
 
 #[test]
+fn a_color_inside_a_secret_does_not_show_it() {
+    let redactor = redactor(&["correct-horse-battery"]);
+    for (text, redacted) in [
+        ("a \u{1b}[31mcorrect-\u{1b}[1mhorse\u{1b}[0m-battery\u{1b}[0m", "a [redacted]"),
+        ("correct-\u{1b}[2Khorse-battery \u{1b}[32mok", "[redacted] ok"),
+        // The colors around a secret stay.
+        ("\u{1b}[31mcorrect-horse-battery\u{1b}[0m ok", "\u{1b}[31m[redacted]\u{1b}[0m ok"),
+        ("\u{1b}[31mcorrect\u{1b}[0m ok", "\u{1b}[31mcorrect\u{1b}[0m ok"),
+    ] {
+        assert_eq!(redactor.text(text), redacted);
+    }
+}
+
+#[test]
 fn base64_of_a_longer_text_does_not_show_it_wherever_it_begins() {
     let redactor = redactor(&["correct-horse-battery"]);
     for before in 0..7 {

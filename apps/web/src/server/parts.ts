@@ -133,6 +133,7 @@ async function createParts(): Promise<WebParts> {
       },
       trustedProxies: trustedProxies(env),
       localHttpsPort: env.FAIRLEAD_HTTPS_PORT,
+      localHttpPort: env.FAIRLEAD_HTTP_PORT,
       controlHost: env.FAIRLEAD_CONTROL_HOST,
       acmeDirectoryUrl: env.FAIRLEAD_ACME_DIRECTORY_URL,
       publicHost: new URL(env.FAIRLEAD_PUBLIC_URL).hostname,

@@ -10,6 +10,7 @@ import { accountPath } from '../common/organization/paths.ts';
 import { docsPath } from '../common/page/docs.ts';
 import { HoverLink } from '../common/page/hover-link.tsx';
 import { useTheme } from '../common/theme/use-theme.ts';
+import { ApprovalCount } from './approval-count.tsx';
 import { type NavItem, navItemOf } from './navigation.ts';
 
 export interface BottomBarProps {
@@ -19,7 +20,7 @@ export interface BottomBarProps {
 }
 
 export function BottomBar({ items, pathname, onPalette }: BottomBarProps) {
-  const { organization, organizations, user } = useMe();
+  const { organization, organizations, paths, user } = useMe();
   const navigate = useGuardedPush();
   const signOut = useSignOut();
   const { isDark, setTheme } = useTheme();
@@ -50,9 +51,14 @@ export function BottomBar({ items, pathname, onPalette }: BottomBarProps) {
       <Menu
         label="More"
         trigger={(trigger) => (
-          <button {...trigger} type="button" className={itemClass(current !== null && !current.primary)}>
+          <button
+            {...trigger}
+            type="button"
+            className={cn('relative', itemClass(current !== null && !current.primary))}
+          >
             <Ellipsis size={20} aria-hidden="true" />
             More
+            <ApprovalCount className="absolute top-1 left-1/2 ml-2" />
           </button>
         )}
       >
@@ -60,6 +66,7 @@ export function BottomBar({ items, pathname, onPalette }: BottomBarProps) {
         {rest.map((item) => (
           <MenuItem key={item.path} icon={<item.icon size={15} />} onSelect={() => navigate(item.href)}>
             {item.title}
+            {item.path === paths.deployments ? <ApprovalCount className="ml-2" /> : null}
           </MenuItem>
         ))}
         {organizations

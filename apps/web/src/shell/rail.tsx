@@ -80,7 +80,9 @@ export function Rail({ items, pathname, connection, version, onPalette, onHelp }
                   className={cn('shrink-0', item === current ? 'text-accent-text' : 'text-ink-faint')}
                 />
                 <span className="max-lg:sr-only">{item.title}</span>
-                {item.path === paths.deployments ? <ApprovalCount /> : null}
+                {item.path === paths.deployments ? (
+                  <ApprovalCount className="ml-auto max-lg:absolute max-lg:top-0 max-lg:right-0" />
+                ) : null}
               </HoverLink>
             </li>
           ))}

@@ -63,7 +63,7 @@ async function liveDeployment() {
 /** Fails the build of a deployment, with a log that names a place. */
 async function failAtBuild(deploymentId: DeploymentId): Promise<void> {
   await world.advance(deploymentId);
-  const texts = ['> tsc', 'src/app.ts(3,1): error TS1005: expected.'];
+  const texts = ['> tsc', 'src/app.ts(3,1): \u001b[31merror\u001b[0m TS1005: expected.'];
   const lines = texts.map((text) => ({ unixMs: 1, step: 'build', stream: 'stdout' as const, text }));
   await world.system((ctx) =>
     recordLogChunk(forOrganization(ctx, world.organizationId), {

@@ -16,7 +16,7 @@ import {
   reportTitle,
   retryAt,
 } from '@fairlead/core/github';
-import type { Ctx, OrganizationCtx } from '@fairlead/core/kernel';
+import { type Ctx, type OrganizationCtx, withoutStyles } from '@fairlead/core/kernel';
 import { readLog } from '@fairlead/core/log';
 import { type CheckRun, GithubError, type RepositoryPlace } from '@fairlead/github';
 import { sendGithubComments } from './github-comment.ts';
@@ -222,7 +222,7 @@ async function checkRunOf(
   };
 }
 
-/** Returns the lines of the failed step among the last of the log. */
+/** Returns the lines of the failed step among the last of the log, without colors, which GitHub would show as codes. */
 async function failedLines(parts: HandlerParts, report: ClaimedReport, step: string): Promise<readonly string[]> {
   const { database, logs, clock, log } = parts;
   const { organizationId } = report;
@@ -234,7 +234,7 @@ async function failedLines(parts: HandlerParts, report: ClaimedReport, step: str
     });
   const { totalLines } = await read(0, 1);
   const { lines } = await read(Math.max(0, totalLines - linesRead), linesRead);
-  return lines.filter((line) => line.step === step).map(({ text }) => text);
+  return lines.filter((line) => line.step === step).map(({ text }) => withoutStyles(text));
 }
 
 /** Keeps a line from ending the block of the log. */

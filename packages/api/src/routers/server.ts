@@ -49,7 +49,10 @@ export const serverRouter = router({
 
   get: memberProcedure('server.read', { input: getServerInputSchema })
     .output(serverDetailSchema)
-    .query(async ({ ctx, input }) => getServer(ctx.core, input, await ctx.config.agentOffers.list())),
+    .query(async ({ ctx, input }) => {
+      const { agentOffers, localHttpsPort } = ctx.config;
+      return getServer(ctx.core, input, { offers: await agentOffers.list(), localHttpsPort });
+    }),
 
   enrol: memberProcedure('server.enrol', {
     input: enrolServerInputSchema,

@@ -140,6 +140,7 @@ export async function startApi(db: TestDatabase): Promise<TestApi> {
       publicUrl: origin,
       origins: [origin, 'https://panel.example.test'],
       localHttpsPort: 4443,
+      localHttpPort: 4480,
       buildSlots: defaultBuildSlots,
       trustedProxies: ['10.0.0.0/8'],
       controlHost: 'fairlead.localhost',

@@ -8,7 +8,7 @@ import { attachServer } from '../placement/index.ts';
 import { type TestWorld, testWorld, wholeOverview } from '../testing/index.ts';
 import { listApps, updateConfig } from './index.ts';
 
-const links = { localHttpsPort: 443, controlHost: '', publicHost: '' };
+const links = { localHttpsPort: 443, localHttpPort: 80, controlHost: '', publicHost: '' };
 let db: TestDatabase;
 let world: TestWorld;
 

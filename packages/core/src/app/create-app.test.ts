@@ -64,7 +64,7 @@ test('an app is created in the environment that is named, and a branch belongs t
   );
   await world.addEnvironment(appId, { environmentId: parseId('env', production.id) });
   await world.tenant((ctx) => updateApp(ctx, { appId, branch: 'next' }));
-  const { placements } = await world.tenant((ctx) => getApp(ctx, { slug }, { localHttpsPort: 443 }));
+  const { placements } = await world.tenant((ctx) => getApp(ctx, { slug }, { localHttpsPort: 443, localHttpPort: 80 }));
   expect(placements.map(({ environmentName, branch }) => [environmentName, branch])).toEqual([
     ['Staging', 'next'],
     ['Production', 'main'],

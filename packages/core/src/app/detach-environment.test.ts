@@ -19,7 +19,7 @@ let appId: AppId;
 let primary: EnvironmentId;
 let staging: EnvironmentId;
 let count = 0;
-const links = { localHttpsPort: 443, controlHost: '', publicHost: '' };
+const links = { localHttpsPort: 443, localHttpPort: 80, controlHost: '', publicHost: '' };
 
 beforeAll(async () => {
   db = await testDatabase();

@@ -33,7 +33,7 @@ let target: { projectId: ProjectId; production: EnvironmentId; staging: Environm
 let identity: string;
 let sealingRecipient: string;
 let count = 0;
-const links = { localHttpsPort: 443, controlHost: '', publicHost: '' };
+const links = { localHttpsPort: 443, localHttpPort: 80, controlHost: '', publicHost: '' };
 const host = () => `shop-${count}.example.test`;
 
 beforeAll(async () => {

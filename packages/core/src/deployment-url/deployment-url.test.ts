@@ -69,7 +69,7 @@ test('the last ten releases have a URL, and their server runs all but the live o
   const { reason, urls: listed } = await urls();
   expect(reason).toBeNull();
   expect(listed.map(({ url }) => url)).toEqual(
-    [11, 10, 9, 8, 7, 6, 5, 4, 3, 2].map((number) => `https://${hostOf(number)}:4443`),
+    [11, 10, 9, 8, 7, 6, 5, 4, 3, 2].map((number) => `http://${hostOf(number)}:4480`),
   );
   const state = await world.desired();
   const [app, ...former] = state.apps;
@@ -81,7 +81,7 @@ test('the last ten releases have a URL, and their server runs all but the live o
     releaseEnvironmentId: app?.environmentId,
     instances: 1,
     autoscaling: { instancesMin: 0, instancesMax: 1 },
-    live: { workers: [], volumes: [], variables: { FAIRLEAD_URL: `https://${hostOf(10)}:4443` } },
+    live: { workers: [], volumes: [], variables: { FAIRLEAD_URL: `http://${hostOf(10)}:4480` } },
   });
   expect(former[0]?.candidate).toBeUndefined();
   expect(routeOf(state, hostOf(11))?.target.value).toMatchObject({ environmentId: app?.environmentId });

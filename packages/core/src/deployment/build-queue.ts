@@ -1,14 +1,13 @@
-// Position of a build among those that wait for a build slot. A server builds one app at a time, so a build also waits after a
-// server has taken it.
-
+// Position of a build among those that wait for a build slot, and among those that its server has taken.
 import { parseId } from '@fairlead/contract/ids';
+import { Prisma } from '@fairlead/db';
 import { findNewestConfig } from '../config/index.ts';
 import type { OrganizationCtx } from '../kernel/index.ts';
 import { type Reach, whereReached } from '../role/index.ts';
+import { hasBegunBuildSql, isBuiltBeforeSql } from './build-order.ts';
 import { type BuildSlots, findTakenSlots } from './build-slots.ts';
 import type { BuildQueue } from './explain.ts';
 import { activeDeploymentStates, type BuildAhead } from './schema.ts';
-import { hasBegunBuild } from './steps.ts';
 import type { DeploymentRow } from './store.ts';
 
 /** Maximum number of waiting builds that are counted ahead; their settings are read one by one. */
@@ -26,8 +25,7 @@ export interface BuildQueueInput {
 export async function findBuildQueue(ctx: OrganizationCtx, input: BuildQueueInput): Promise<BuildQueue | null> {
   const { row, serverId, slots, reach } = input;
   if (row.releaseId !== null) return null;
-  const ids =
-    row.state === 'queued' ? await aheadOfQueued(ctx, row, serverId, slots) : await aheadOfTaken(ctx, row, serverId);
+  const ids = row.state === 'queued' ? await aheadOfQueued(ctx, row, serverId, slots) : await aheadOfTaken(ctx, row);
   if (ids.length === 0) return null;
   return { aheadCount: ids.length, ahead: await nameBuilds(ctx, ids, reach) };
 }
@@ -75,22 +73,14 @@ async function aheadOfQueued(
   return ahead;
 }
 
-/** Builds that the server has begun, then those that it takes up first: it goes by their ids. */
-async function aheadOfTaken(ctx: OrganizationCtx, row: DeploymentRow, serverId: string): Promise<string[]> {
-  if (row.state !== 'building' || hasBegunBuild(row.steps)) return [];
-  const others = await ctx.tx.deployment.findMany({
-    where: {
-      organizationId: ctx.organizationId,
-      state: 'building',
-      buildServerId: serverId,
-      NOT: { id: row.id },
-    },
-    select: { id: true, steps: { select: { name: true, startedAt: true } } },
-    orderBy: { id: 'asc' },
-  });
-  const begun = others.filter(({ steps }) => hasBegunBuild(steps));
-  const next = others.filter((each) => !begun.includes(each) && each.id < row.id);
-  return [...begun, ...next].map(({ id }) => id);
+/** Builds that the server has begun, then those that it takes up first. */
+async function aheadOfTaken({ tx, organizationId }: OrganizationCtx, { id }: DeploymentRow): Promise<string[]> {
+  const [taken, ahead] = [Prisma.sql`taken`, Prisma.sql`ahead`];
+  const rows = await tx.$queryRaw<{ id: string }[]>`
+    SELECT ahead.id FROM deployment AS taken JOIN deployment AS ahead ON ${isBuiltBeforeSql(ahead, taken)}
+    WHERE taken.id = ${id} AND taken.organization_id = ${organizationId}
+    ORDER BY ${hasBegunBuildSql(ahead)} DESC, ahead.id`;
+  return rows.map((row) => row.id);
 }
 
 /** It waits for a deployment of its own app first, so it takes no slot before that one is over. */

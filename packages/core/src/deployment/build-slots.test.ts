@@ -10,7 +10,7 @@ import { updateConfig } from '../app/index.ts';
 import type { Reach } from '../role/index.ts';
 import { buildStatus, type TestWorld, testWorld } from '../testing/index.ts';
 import { defaultBuildSlots } from './build-slots.ts';
-import { createDeployment, getDeployment } from './index.ts';
+import { createDeployment, getDeployment, listDeployments } from './index.ts';
 
 const failure = { code: 'build.command_failed', message: 'No.' };
 
@@ -125,6 +125,11 @@ test('a build that waits on its server counts as queued, and its steps add up to
   await world.report({ builds: [building(first, [step('clone', StepState.RUNNING, start)]), building(second, [])] });
   world.clock.forward(50_000);
   expect((await get(first)).waiting).toMatchObject({ reason: 'building', queue: null });
+  const awaiting = async () => {
+    const { items } = await world.tenant((ctx) => listDeployments(ctx, { limit: 10, order: 'oldest' }));
+    return items.map(({ awaitsBuild }) => awaitsBuild);
+  };
+  expect(await awaiting()).toEqual([false, true]);
   expect(await get(second)).toMatchObject({
     state: 'building',
     waiting: { reason: 'build_slot', sentence: '1 build ahead: a #1.' },
@@ -133,6 +138,7 @@ test('a build that waits on its server counts as queued, and its steps add up to
 
   await world.report({ builds: [buildStatus(first, WorkState.FAILED, failure), building(second, [])] });
   expect((await get(second)).waiting).toMatchObject({ reason: 'building', queue: null });
+  expect(await awaiting()).toEqual([false, false]);
   const begun = world.clock.now().getTime();
   const steps = [
     step('clone', StepState.DONE, begun, begun + 2000),

@@ -45,7 +45,7 @@ test('no deadlock occurs, and at most one deployment of an app runs', async () =
             attachDomain(
               ctx,
               { appId, host: `r${round}.example.test`, pathPrefix: '/' },
-              { localHttpsPort: 1, controlHost: '', publicHost: '' },
+              { localHttpsPort: 1, localHttpPort: 2, controlHost: '', publicHost: '' },
             ),
           ),
         ),

@@ -7,6 +7,7 @@ export {
   requireNothingInReview,
 } from './approval.ts';
 export { approvalRequestMail } from './approval-request-mail.ts';
+export { awaitsBuildSql } from './build-order.ts';
 export { type BuildSlots, defaultBuildSlots } from './build-slots.ts';
 export { cancelDeployment } from './cancel-deployment.ts';
 export { cancelWaiting } from './cancel-waiting.ts';

@@ -3,6 +3,7 @@ import { parseId } from '@fairlead/contract/ids';
 import { Prisma } from '@fairlead/db';
 import { type Ctx, countMax } from '../kernel/index.ts';
 import { isReached, type Reach } from '../role/index.ts';
+import { awaitsBuildSql } from './build-order.ts';
 import { type DeploymentSummary, deploymentStateSchema, deploymentTriggerSchema } from './schema.ts';
 
 interface SummaryRow {
@@ -33,6 +34,7 @@ interface SummaryRow {
   readonly finishedAt: Date | null;
   readonly isCurrent: boolean;
   readonly hadLiveRelease: boolean;
+  readonly awaitsBuild: boolean;
 }
 
 export interface DeploymentFilter {
@@ -94,7 +96,8 @@ export async function loadDeployments(ctx: Ctx, filter: DeploymentQuery): Promis
            EXISTS (
              SELECT 1 FROM deployment AS earlier
              WHERE earlier.app_id = page.app_id AND earlier.environment_id = page.environment_id
-               AND earlier.number < page.number AND earlier.state = 'live') AS "hadLiveRelease"
+               AND earlier.number < page.number AND earlier.state = 'live') AS "hadLiveRelease",
+           ${awaitsBuildSql(Prisma.sql`page`)} AS "awaitsBuild"
     FROM page
     JOIN app ON app.id = page.app_id
     JOIN environment ON environment.id = page.environment_id

@@ -91,7 +91,7 @@ test('a domain added later changes no running instance, and reaches the next dep
     attachDomain(
       ctx,
       { appId, host: 'plain.example.test', pathPrefix: '/api' },
-      { localHttpsPort: 443, controlHost: '', publicHost: '' },
+      { localHttpsPort: 443, localHttpPort: 80, controlHost: '', publicHost: '' },
     ),
   );
   expect((await liveOf(appId))?.variables).toEqual(before);

@@ -99,6 +99,8 @@ export const deploymentSummarySchema = z.object({
   isCurrent: z.boolean(),
   /** A release of the app was live in this environment before it. */
   hadLiveRelease: z.boolean(),
+  /** Its server has taken the build and runs others first. */
+  awaitsBuild: z.boolean(),
 });
 export type DeploymentSummary = z.infer<typeof deploymentSummarySchema>;
 

@@ -13,7 +13,7 @@ const firstNames: ReadonlySet<StepName> = new Set([
   'switch',
   'drain',
 ]);
-const buildSteps: ReadonlySet<string> = new Set(['clone', 'build', 'pack']);
+export const buildSteps: ReadonlySet<string> = new Set(['clone', 'build', 'pack']);
 
 export interface StepRow {
   readonly name: string;
@@ -95,7 +95,7 @@ function closed(steps: readonly StepRow[], state: DeploymentState, now: Date): S
 }
 
 /** False while the build waits for its turn on the server. */
-export function hasBegunBuild(steps: readonly Pick<StepRow, 'name' | 'startedAt'>[]): boolean {
+function hasBegunBuild(steps: readonly Pick<StepRow, 'name' | 'startedAt'>[]): boolean {
   return steps.some(({ name, startedAt }) => buildSteps.has(name) && startedAt !== null);
 }
 

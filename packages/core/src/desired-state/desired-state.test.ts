@@ -7,7 +7,7 @@ import { defaultSettings, settingsSchema } from '../config/index.ts';
 import { attachDomain, detachDomain } from '../domain/index.ts';
 import { createSecretSealer } from '../secret/index.ts';
 import { type TestWorld, testUrl, testWorld } from '../testing/index.ts';
-import { proxySettingsSchema, storedPolicySchema } from '../traffic/index.ts';
+import { hostPolicySchema, proxySettingsSchema, storedPolicySchema } from '../traffic/index.ts';
 import { prepareDesiredState } from './index.ts';
 import type { ReleaseRow } from './release-spec.ts';
 import { type DesiredRows, toDesiredState } from './to-desired-state.ts';
@@ -137,6 +137,33 @@ test('a stored redirect with a password is sent without it, and keeps no other r
   expect(routes[0]?.policy?.basicAuth).toBeUndefined();
 });
 
+test('a local name is served over HTTP too and without HSTS, by agents that know policies', () => {
+  const hostPolicy = hostPolicySchema.parse({ hsts: { maxAgeSeconds: 60 } });
+  const policy = storedPolicySchema.parse({ priority: 'low' });
+  const domains = ['shop.localhost', 'shop.example.test'].map((host) => ({
+    host,
+    pathPrefix: '/',
+    policy,
+    hostPolicy,
+  }));
+  const policiesOf = (capabilities: readonly string[]) => {
+    const { routes } = toDesiredState({
+      ...rows,
+      placements: [{ ...placement, appId: 'app_1', appName: 'Shop', domains, live: release }],
+      stoppedPlacements: [{ appId: 'app_2', environmentId: 'env_1', domains: domainsOf('old.localhost', 'old.test') }],
+      capabilities,
+    });
+    return routes.map((route) => [route.host, route.policy?.servePlainHttp, route.policy?.hsts?.maxAgeSeconds]);
+  };
+  expect(policiesOf(['traffic'])).toEqual([
+    ['shop.localhost', true, undefined],
+    ['shop.example.test', false, 60],
+    ['old.localhost', true, undefined],
+    ['old.test', undefined, undefined],
+  ]);
+  expect(policiesOf([]).map(([, servesPlainHttp]) => servesPlainHttp)).toEqual([false, false, undefined, undefined]);
+});
+
 test('private network access and server ports are sent as they are set, and need an agent that knows them', () => {
   const live = (changes: object) => {
     const settings = settingsSchema.parse(changes);
@@ -184,7 +211,7 @@ test('a route comes and goes with its domain, an app with its deletion, each as 
     attachDomain(
       ctx,
       { appId: app.appId, host: 'shop.example.test', pathPrefix: '/' },
-      { localHttpsPort: 4443, controlHost: '', publicHost: '' },
+      { localHttpsPort: 4443, localHttpPort: 4480, controlHost: '', publicHost: '' },
     ),
   );
   const attached = await world.desired();

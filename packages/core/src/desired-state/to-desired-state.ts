@@ -24,7 +24,7 @@ import {
 import { supports } from '@fairlead/contract/capabilities';
 import type { StoredPlan } from '../benchmark/schema.ts';
 import { defaultSettings, type Settings, variablesIn } from '../config/index.ts';
-import { isHostAtOrBelow } from '../kernel/index.ts';
+import { isHostAtOrBelow, isPublicHost } from '../kernel/index.ts';
 import type { WantedAgent } from '../server/index.ts';
 import {
   type HostPolicySettings,
@@ -32,6 +32,7 @@ import {
   proxySettings,
   routePolicy,
   type StoredPolicy,
+  storedPolicySchema,
 } from '../traffic/index.ts';
 import { requiredCapabilities } from './capabilities.ts';
 import { type DeploymentUrlRow, formerReleases, routedUrl } from './former-releases.ts';
@@ -181,9 +182,9 @@ export function toDesiredState(rows: DesiredRows): DesiredState {
     rows.controlRoutes.some((route) => (route.reservesBelow ? isHostAtOrBelow(host, route.host) : host === route.host));
   const routes = [
     ...[
-      ...apps.flatMap(appRoutes),
-      ...rows.deploymentUrls.map((row) => routedUrl(row)).flatMap(appRoutes),
-      ...rows.stoppedPlacements.flatMap(stoppedRoutes),
+      ...apps.flatMap((row) => appRoutes(row, rows.capabilities)),
+      ...rows.deploymentUrls.flatMap((row) => appRoutes(routedUrl(row), rows.capabilities)),
+      ...rows.stoppedPlacements.flatMap((row) => stoppedRoutes(row, rows.capabilities)),
     ].filter(({ host }) => !isReserved(host)),
     ...rows.controlRoutes.map(controlRoute),
   ];
@@ -299,9 +300,15 @@ function buildSpec(row: BuildRow, capabilities: readonly string[]): BuildSpec {
   });
 }
 
-function appRoutes(row: RoutedPlacement): RouteSpec[] {
+function appRoutes(row: RoutedPlacement, capabilities: readonly string[]): RouteSpec[] {
   const { appId, environmentId } = row;
-  return row.domains.map(({ host, pathPrefix, hostPolicy, policy: { redirect, ...rest } }) => {
+  return row.domains.map((domain) => {
+    const {
+      host,
+      pathPrefix,
+      hostPolicy,
+      policy: { redirect, ...rest },
+    } = supports(capabilities, 'traffic') ? withPlainHttp(domain) : domain;
     // The proxy refuses a redirect that asks who it is; one from before this was checked must not keep other routes back.
     const policy = routePolicy(redirect === null ? rest : { ...rest, basicAuth: null, forwardAuth: null }, hostPolicy);
     return create(RouteSpecSchema, {
@@ -314,10 +321,26 @@ function appRoutes(row: RoutedPlacement): RouteSpec[] {
   });
 }
 
+/**
+ * A name below `localhost` is served over HTTP too, and without HSTS: its first link works before the browser trusts the server's
+ * authority.
+ */
+function withPlainHttp(domain: DomainRow): DomainRow {
+  const { host, policy, hostPolicy } = domain;
+  if (isPublicHost(host)) return domain;
+  return {
+    ...domain,
+    policy: { ...policy, servePlainHttp: true },
+    ...(hostPolicy === undefined ? {} : { hostPolicy: { ...hostPolicy, hsts: null } }),
+  };
+}
+
 /** Leaves the policy out, because there is no app to guard. A redirect of a stopped app ends too. */
-function stoppedRoutes({ appId, environmentId, domains }: RoutedPlacement): RouteSpec[] {
-  return domains.map(({ host, pathPrefix }) =>
-    create(RouteSpecSchema, { host, pathPrefix, target: { case: 'app', value: { appId, environmentId } } }),
+function stoppedRoutes({ domains, ...row }: RoutedPlacement, capabilities: readonly string[]): RouteSpec[] {
+  const policy = storedPolicySchema.parse({});
+  return appRoutes(
+    { ...row, domains: domains.map(({ host, pathPrefix }) => ({ host, pathPrefix, policy })) },
+    capabilities,
   );
 }
 

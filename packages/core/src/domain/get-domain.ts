@@ -3,7 +3,7 @@
 import { AppError, type Ctx } from '../kernel/index.ts';
 import { wholeReach } from '../role/index.ts';
 import { policySchema } from '../traffic/index.ts';
-import type { AppLinks } from './rules.ts';
+import type { AppLinks } from './domain-url.ts';
 import type { DomainPolicyView, DomainRef } from './schema.ts';
 import { loadDomains } from './store.ts';
 

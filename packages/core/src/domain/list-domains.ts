@@ -1,7 +1,8 @@
 // Lists domains, page by page.
 import { type CountedPage, type Ctx, toPage } from '../kernel/index.ts';
 import { type Reach, wholeReach } from '../role/index.ts';
-import { type AppLinks, domainLabel } from './rules.ts';
+import type { AppLinks } from './domain-url.ts';
+import { domainLabel } from './rules.ts';
 import type { DomainView, ListDomainsInput } from './schema.ts';
 import { countDomains, loadDomains } from './store.ts';
 

@@ -6,7 +6,7 @@ import { type TestWorld, testWorld } from '../testing/index.ts';
 import { policyInputSchema } from '../traffic/index.ts';
 import { attachDomain, attachDomainInputSchema, detachDomain, listDomains, updateDomainPolicy } from './index.ts';
 
-const links = { localHttpsPort: 4443, controlHost: '', publicHost: '' };
+const links = { localHttpsPort: 4443, localHttpPort: 4480, controlHost: '', publicHost: '' };
 let db: TestDatabase;
 let world: TestWorld;
 let site: string;

@@ -37,12 +37,17 @@ test.each([
   expect(hostSchema.safeParse(host.endsWith('\n') ? `${host}x y` : host).success).toBe(false);
 });
 
-test('a domain of the local server carries its port, unless it is the usual one', () => {
+test('a domain of the local server carries its port, unless it is the usual one, and a local name opens over HTTP', () => {
   const hello = { host: 'hello.localhost', pathPrefix: '/' };
   const api = { host: 'shop.example.com', pathPrefix: '/api' };
-  expect(domainUrl(hello, true, { localHttpsPort: 4443 })).toBe('https://hello.localhost:4443');
-  expect(domainUrl(hello, true, { localHttpsPort: 443 })).toBe('https://hello.localhost');
-  expect(domainUrl(api, false, { localHttpsPort: 4443 })).toBe('https://shop.example.com/api');
+  const own = { localHttpsPort: 4443, localHttpPort: 4480 };
+  const usual = { localHttpsPort: 443, localHttpPort: 80 };
+  expect(domainUrl(api, true, own)).toBe('https://shop.example.com:4443/api');
+  expect(domainUrl(api, true, usual)).toBe('https://shop.example.com/api');
+  expect(domainUrl(api, false, own)).toBe('https://shop.example.com/api');
+  expect(domainUrl(hello, true, own)).toBe('http://hello.localhost:4480');
+  expect(domainUrl(hello, true, usual)).toBe('http://hello.localhost');
+  expect(domainUrl(hello, false, own)).toBe('http://hello.localhost');
 });
 
 test("the control plane's hosts are nobody's, nor what lies below the one that its proxy serves", () => {

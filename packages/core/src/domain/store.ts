@@ -4,7 +4,8 @@ import { Prisma } from '@fairlead/db';
 import { hostConflictSchema, hostStateSchema } from '../host/index.ts';
 import { type Ctx, isPublicHost } from '../kernel/index.ts';
 import { isReached, type Reach } from '../role/index.ts';
-import { type AppLinks, domainUrl, hasPolicy } from './rules.ts';
+import { type AppLinks, domainUrl } from './domain-url.ts';
+import { hasPolicy } from './rules.ts';
 import type { DomainView } from './schema.ts';
 
 interface DomainRow {

@@ -9,7 +9,7 @@ import { auditEventsOf, type TestWorld, testWorld } from '../testing/index.ts';
 import { policyInputSchema } from '../traffic/index.ts';
 import { attachDomain, getDomain, updateDomainPolicy } from './index.ts';
 
-const links = { localHttpsPort: 4443, controlHost: '', publicHost: '' };
+const links = { localHttpsPort: 4443, localHttpPort: 4480, controlHost: '', publicHost: '' };
 let db: TestDatabase;
 let world: TestWorld;
 let domainId: Awaited<ReturnType<typeof attachDomain>>['id'];

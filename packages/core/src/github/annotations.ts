@@ -1,6 +1,7 @@
 // Finds the build errors in a log that name a file of the repository and a line in it. Pure.
 // Invariant: it returns no path outside of the repository.
 import { posix } from 'node:path';
+import { withoutStyles } from '../kernel/index.ts';
 
 export interface Annotation {
   /** Relative to the root of the repository. */
@@ -18,7 +19,10 @@ const pathMax = 400;
 export function annotationsOf(lines: readonly string[], rootFolder: string): Annotation[] {
   const found = new Map<string, Annotation>();
   const pathOf = (file: string) => toRepositoryPath(file, rootFolder);
-  for (const { file, line, message } of findErrors(lines.map(plain), (file) => pathOf(file) !== null)) {
+  for (const { file, line, message } of findErrors(
+    lines.map((line) => withoutStyles(line).trimEnd()),
+    (file) => pathOf(file) !== null,
+  )) {
     const path = pathOf(file);
     if (path === null || line === 0 || found.has(`${path}:${line}`)) continue;
     found.set(`${path}:${line}`, { path, line, message: message.trim().slice(0, messageMax) });
@@ -31,12 +35,6 @@ interface FoundError {
   readonly file: string;
   readonly line: number;
   readonly message: string;
-}
-
-const escapes = new RegExp(`${String.fromCharCode(27)}\\[[0-9;]*[A-Za-z]`, 'g');
-
-function plain(text: string): string {
-  return text.replace(escapes, '').trimEnd();
 }
 
 const fileName = String.raw`(?:\.{0,2}/)?(?:[\w@.+()[\]-]+/)*[\w@.+()[\]-]+\.[A-Za-z]\w{0,7}`;

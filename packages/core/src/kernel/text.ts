@@ -42,6 +42,13 @@ export function clipText(text: string, lengthMax: number): string {
   return text.replaceAll('\0', '').slice(0, lengthMax);
 }
 
+const styles = new RegExp(`${String.fromCharCode(27)}\\[[0-9;]*[A-Za-z]`, 'g');
+
+/** Removes the colors of a log line. The agent keeps no other escape sequence. */
+export function withoutStyles(line: string): string {
+  return line.replace(styles, '');
+}
+
 /** Removes the folders of a server's PATH, which older agents quote in their messages. */
 export function withoutServerPath(message: string): string {
   return message.replace(/ in PATH \([^)]*\)/g, ' in PATH');

@@ -45,7 +45,7 @@ beforeAll(async () => {
 });
 afterAll(() => db.drop());
 
-const links = { localHttpsPort: 4443 };
+const links = { localHttpsPort: 4443, localHttpPort: 4480 };
 const getShop = () => world.tenant((ctx) => getApp(ctx, { slug }, links));
 const plan = benchmarkPlanSchema.parse({ concurrency: [8], durationMs: 1000, protocols: ['http1'] });
 const startRun = async () => (await world.tenant((ctx) => createBenchmark(ctx, { appId, plan }))).runId;

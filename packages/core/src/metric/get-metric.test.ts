@@ -21,7 +21,9 @@ beforeAll(async () => {
   db = await testDatabase();
   world = await testWorld(db.database);
   app = await world.createApp('Shop');
-  ({ environmentId } = await world.tenant((ctx) => getApp(ctx, { slug: app.slug }, { localHttpsPort: 4443 })));
+  ({ environmentId } = await world.tenant((ctx) =>
+    getApp(ctx, { slug: app.slug }, { localHttpsPort: 4443, localHttpPort: 4480 }),
+  ));
   const nowMs = world.clock.now().getTime();
   // Two minutes of 10 requests a second, one of them slow, one of them failed.
   const frames = Array.from({ length: 120 }, (_, second) =>
@@ -153,7 +155,9 @@ test('a period between two times has its own totals, and the one before it none'
 });
 
 test('lists show the last seconds and the last minutes', async () => {
-  const shop = await world.tenant((ctx) => getApp(ctx, { slug: app.slug }, { localHttpsPort: 4443 }));
+  const shop = await world.tenant((ctx) =>
+    getApp(ctx, { slug: app.slug }, { localHttpsPort: 4443, localHttpPort: 4480 }),
+  );
   expect(shop).toMatchObject({ requestsPerSecond: 10, errorsPerSecond: 1 });
   expect(shop.p99Ms).toBeGreaterThan(75);
   expect(shop.sparkline.filter((value) => value > 0).length).toBeGreaterThanOrEqual(2);
@@ -196,7 +200,9 @@ test('a chart of an app on several servers adds up their rates and use, and merg
   expect(last?.p50Ms).toBeGreaterThan(75);
   expect((await routes()).routes[0]?.requests).toBe((before / 7) * 37);
 
-  const [listed] = (await world.tenant((ctx) => listApps(ctx, { limit: 1 }, { localHttpsPort: 4443 }))).items;
+  const [listed] = (
+    await world.tenant((ctx) => listApps(ctx, { limit: 1 }, { localHttpsPort: 4443, localHttpPort: 4480 }))
+  ).items;
   expect(listed).toMatchObject({ serverCount: 2, requestsPerSecond: 40, errorsPerSecond: 1 });
   const busiest = Math.max(...(listed?.sparkline ?? []));
   expect(busiest).toBeCloseTo(40, 0);

@@ -8,7 +8,7 @@ import type { Ctx } from '../kernel/index.ts';
 import { type CreatedTestApp, type TestWorld, testPerson, testWorld, wholeOverview } from '../testing/index.ts';
 import { getOverview, type OverviewOptions } from './index.ts';
 
-const links = { localHttpsPort: 443, controlHost: '', publicHost: '' };
+const links = { localHttpsPort: 443, localHttpPort: 80, controlHost: '', publicHost: '' };
 const hourMs = 3_600_000;
 
 let db: TestDatabase;

@@ -1,5 +1,7 @@
 // Lists the open pull requests of an app with their previews, and closed ones with a preview that is not deleted yet.
 import { parseId } from '@fairlead/contract/ids';
+import { Prisma } from '@fairlead/db';
+import { awaitsBuildSql } from '../deployment/index.ts';
 import { deploymentStateSchema } from '../deployment/schema.ts';
 import { type AppLinks, domainUrl } from '../domain/index.ts';
 import type { Ctx } from '../kernel/index.ts';
@@ -25,6 +27,7 @@ interface ListedRow {
   readonly isLocal: boolean | null;
   readonly deploymentId: string | null;
   readonly deploymentState: string | null;
+  readonly awaitsBuild: boolean;
 }
 
 /** Newest push first. */
@@ -34,7 +37,7 @@ export async function listPreviews(ctx: Ctx, { appId }: PreviewsOf, links: AppLi
            preview.head_hash AS "headHash", preview.is_fork AS "isFork", preview.state, preview.problem,
            preview.pushed_at AS "pushedAt", preview.environment_id AS "environmentId", github_app.base_url AS "baseUrl",
            link.full_name AS "fullName", domain.host, server.is_local AS "isLocal", last.id AS "deploymentId",
-           last.state AS "deploymentState"
+           last.state AS "deploymentState", ${awaitsBuildSql(Prisma.sql`last`)} AS "awaitsBuild"
     FROM preview
     LEFT JOIN app_repository AS link ON link.app_id = preview.app_id
     LEFT JOIN github_installation AS installation ON installation.id = link.installation_id
@@ -49,7 +52,7 @@ export async function listPreviews(ctx: Ctx, { appId }: PreviewsOf, links: AppLi
       WHERE placement.environment_id = preview.environment_id AND placement.app_id = preview.app_id LIMIT 1
     ) AS server ON true
     LEFT JOIN LATERAL (
-      SELECT id, state FROM deployment WHERE deployment.environment_id = preview.environment_id
+      SELECT id, state, organization_id, build_server_id FROM deployment WHERE deployment.environment_id = preview.environment_id
       ORDER BY queued_at DESC, id DESC LIMIT 1
     ) AS last ON true
     WHERE preview.organization_id = ${ctx.organizationId} AND preview.app_id = ${appId}

@@ -43,6 +43,8 @@ export const previewSchema = z.object({
   url: z.string().nullable(),
   deploymentId: deploymentIdSchema.nullable(),
   deploymentState: deploymentStateSchema.nullable(),
+  /** Its server has taken the build and runs others first. */
+  awaitsBuild: z.boolean(),
   pushedAt: z.date(),
 });
 export type PreviewView = z.infer<typeof previewSchema>;

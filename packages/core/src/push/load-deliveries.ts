@@ -1,6 +1,7 @@
 // Reads deliveries for display, with the decisions that the reader may see.
 import { parseId } from '@fairlead/contract/ids';
 import { Prisma } from '@fairlead/db';
+import { awaitsBuildSql } from '../deployment/index.ts';
 import { deploymentStateSchema } from '../deployment/schema.ts';
 import type { Ctx } from '../kernel/index.ts';
 import { loadPreviewDecisions } from '../preview/index.ts';
@@ -77,6 +78,7 @@ interface DecisionRow {
   readonly deploymentNumber: number | null;
   readonly deploymentState: string | null;
   readonly awaitsApproval: boolean;
+  readonly awaitsBuild: boolean;
   readonly pendingChecks: string[];
   readonly failureMessage: string | null;
   readonly decidedAt: Date;
@@ -95,7 +97,8 @@ async function loadDecisions(
            deployment.failure_message AS "failureMessage",
            CASE WHEN deployment.state = 'queued' AND wait.due_at IS NOT NULL
              THEN wait.pending ELSE '{}' END AS "pendingChecks",
-           deployment.state = 'queued' AND approval.state = 'pending' IS TRUE AS "awaitsApproval"
+           deployment.state = 'queued' AND approval.state = 'pending' IS TRUE AS "awaitsApproval",
+           ${awaitsBuildSql(Prisma.sql`deployment`)} AS "awaitsBuild"
     FROM push_decision AS p
     JOIN app ON app.id = p.app_id
     JOIN environment ON environment.id = p.environment_id

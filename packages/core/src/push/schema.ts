@@ -56,6 +56,8 @@ export const pushDecisionSchema = z.object({
   deploymentNumber: z.number().int().nullable(),
   deploymentState: deploymentStateSchema.nullable(),
   awaitsApproval: z.boolean(),
+  /** Its server has taken the build and runs others first. */
+  awaitsBuild: z.boolean(),
   /** Checks at GitHub for which its deployment waits. */
   pendingChecks: z.array(z.string()),
   /** Why its deployment failed. */

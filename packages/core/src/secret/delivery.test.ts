@@ -123,7 +123,9 @@ test('an app with undecryptable secrets is held back alone: other apps continue,
   const problems = async () =>
     Promise.all(
       ['shop', 'neighbour'].map(
-        async (slug) => (await world.tenant((ctx) => getApp(ctx, { slug }, { localHttpsPort: 443 }))).secretsProblem,
+        async (slug) =>
+          (await world.tenant((ctx) => getApp(ctx, { slug }, { localHttpsPort: 443, localHttpPort: 80 })))
+            .secretsProblem,
       ),
     );
   const state = await render();

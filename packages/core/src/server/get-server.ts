@@ -14,10 +14,18 @@ interface AppRow {
   readonly environmentName: string;
 }
 
+export interface ServerFacts {
+  readonly offers?: readonly AgentOffer[];
+  /** Port at which the local server's proxy serves HTTPS. */
+  readonly localHttpsPort?: number;
+}
+
+const httpsPort = 443;
+
 export async function getServer(
   ctx: Ctx,
   input: GetServerInput,
-  offers: readonly AgentOffer[] = [],
+  { offers = [], localHttpsPort = httpsPort }: ServerFacts = {},
 ): Promise<ServerDetail> {
   const { organizationId } = ctx;
   const [summary] = await loadServers(ctx, offers, { id: input.serverId });
@@ -46,9 +54,10 @@ export async function getServer(
     WHERE placement_server.server_id = ${input.serverId} AND placement_server.organization_id = ${organizationId}
     ORDER BY app.name, app.id`;
   if (summary === undefined || row === null) throw new AppError('server.not_found', { serverId: input.serverId });
+  const localCa = readLocalCa(String((row.hostInfo as { localCaPem?: unknown } | null)?.localCaPem ?? ''));
   return {
     ...summary,
-    localCa: readLocalCa(String((row.hostInfo as { localCaPem?: unknown } | null)?.localCaPem ?? '')),
+    localCa: localCa && { ...localCa, httpsPort: summary.isLocal ? localHttpsPort : httpsPort },
     disk: diskSchema.safeParse(row.disk).data ?? null,
     network: serverNetworkSchema.safeParse(row.network).data ?? null,
     proxy: proxySettingsSchema.parse(row.proxy),

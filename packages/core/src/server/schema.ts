@@ -43,6 +43,10 @@ const localCaSchema = z.object({
   notAfter: z.date(),
 });
 export type LocalCa = z.infer<typeof localCaSchema>;
+const servedCaSchema = localCaSchema.extend({
+  /** Port at which the server serves HTTPS. */
+  httpsPort: z.number().int(),
+});
 
 /** Disk use of the agent's own data, in bytes, as last reported. */
 export const diskSchema = z.object({
@@ -181,7 +185,7 @@ export const serverDetailSchema = serverSummarySchema.extend({
   /** Null where apps share the server's network. */
   network: serverNetworkSchema.nullable(),
   /** Null before the agent's first connection, and for older agents. */
-  localCa: localCaSchema.nullable(),
+  localCa: servedCaSchema.nullable(),
   proxy: proxySettingsSchema,
   addresses: serverAddressesSchema,
   /** "epoch.number" */

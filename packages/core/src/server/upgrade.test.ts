@@ -25,7 +25,7 @@ const token = 'a'.repeat(32);
 const change = (data: object) =>
   world.system(({ tx }) => tx.server.update({ where: { id: world.serverId }, data, select: { id: true } }));
 const upgrade = () => world.tenant((ctx) => upgradeServer(ctx, { serverId: world.serverId }, offers));
-const server = () => world.tenant((ctx) => getServer(ctx, { serverId: world.serverId }, offers));
+const server = () => world.tenant((ctx) => getServer(ctx, { serverId: world.serverId }, { offers }));
 const transfer = (digest: string) =>
   world.system((ctx) => findTransfer(ctx, { token, digest, deploymentId: null, volumeTaskId: null }));
 const tell = (digest: string, told?: { attempt: number; state: WorkState; step: string; message?: string }) =>

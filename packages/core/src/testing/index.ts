@@ -165,7 +165,7 @@ export async function testWorld(database: Database, name = 'acme', clock = testC
 }
 
 /** No host is reserved. */
-export const testHosts = { localHttpsPort: 4443, controlHost: '', publicHost: '' };
+export const testHosts = { localHttpsPort: 4443, localHttpPort: 4480, controlHost: '', publicHost: '' };
 
 export const testUrl: RenderInput['urlOf'] = (route, onLocalServer) => domainUrl(route, onLocalServer, testHosts);
 

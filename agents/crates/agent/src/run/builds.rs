@@ -463,9 +463,11 @@ mod tests {
             lost: BTreeMap::new(),
             done: None,
         };
-        let text = format!("cloning with {secret}");
-        sink.line(LogLine { unix_ms: 1, step: Step::Clone, stream: LogStream::Stderr, text });
-        assert_eq!(bench.lines.recv().await.unwrap().1.text, "cloning with [redacted]");
+        for shown in [secret, "correct-\u{1b}[31mhorse\u{1b}[0m-battery-staple"] {
+            let text = format!("cloning with {shown}");
+            sink.line(LogLine { unix_ms: 1, step: Step::Clone, stream: LogStream::Stderr, text });
+            assert_eq!(bench.lines.recv().await.unwrap().1.text, "cloning with [redacted]");
+        }
         let mut running = bench.builds.start(desired().builds.into_values().next().unwrap(), sink.redactor.clone());
         running.task.abort();
         running.status.steps.clear();

@@ -24,6 +24,7 @@ use fairlead_build::{
     usual_limits,
 };
 use fairlead_model::{AppId, BuildLimits, BuildSpec, Commit, DeploymentId, LogLine, StepState, StepStatus};
+use fairlead_secret::Redactor;
 use support::GitHost;
 
 /// Variable with the working folder of a test that runs itself as another user.
@@ -247,8 +248,10 @@ async fn a_pipe_in_the_place_of_the_agents_note_holds_up_no_build() {
 
 #[tokio::test]
 async fn build_commands_see_the_variables_of_the_build_and_its_commit_and_git_sees_none() {
-    let (host, server) = (GitHost::start(), Server::new());
-    let script = "const fs = require('fs'); fs.writeFileSync('seen.json', JSON.stringify(process.env));";
+    let (host, mut server) = (GitHost::start(), Server::new());
+    server.options.redactor = Redactor::new([b"hidden-value".as_slice()]);
+    let script = "const fs = require('fs'); fs.writeFileSync('seen.json', JSON.stringify(process.env));
+        console.log('\\u001b[32mbuilt\\u001b[39m'); console.log('hidden-\\u001b[1mvalue\\u001b[2K');";
     let package = r#"{"name":"a","version":"1.0.0","scripts":{"build":"node build.js"},"main":"a.js"}"#;
     let files = [("package.json", package), ("package-lock.json", LOCK), ("build.js", script), ("a.js", "")];
     host.repository("app.git", &files);
@@ -272,7 +275,10 @@ async fn build_commands_see_the_variables_of_the_build_and_its_commit_and_git_se
         serde_json::from_slice(&std::fs::read(folder.join("seen.json")).unwrap()).unwrap();
     assert_eq!(seen["VITE_API"], "https://api.example/?a=$HOME b");
     assert_eq!((seen["CI"].as_str(), seen["FAIRLEAD_APP"].as_str()), ("false", "shop"));
-    assert!(!seen["PATH"].starts_with("/nowhere") && !seen.contains_key("PORT"));
+    assert!(!seen["PATH"].starts_with("/nowhere") && !seen.contains_key("PORT") && !seen.contains_key("NO_COLOR"));
+    for line in ["\u{1b}[32mbuilt\u{1b}[39m", "[redacted]"] {
+        assert!(ears.lines.iter().any(|each| each == line), "{line}: {:?}", ears.lines);
+    }
     let commit = made.commit.unwrap();
     assert_eq!((&seen["FAIRLEAD_GIT_COMMIT"], seen["FAIRLEAD_GIT_BRANCH"].as_str()), (&commit.hash, "main"));
     assert!(!ears.lines.iter().any(|line| line.contains("trace: ")), "{:?}", ears.lines);

@@ -1,6 +1,6 @@
 // Look and sentence of each state of a preview, for the app's list and for deliveries. Pure.
 import type { Outputs } from '../../api/types.ts';
-import { deploymentLook, type StateLook } from './states.ts';
+import { lookOfDeployment, type StateLook } from './states.ts';
 
 export type Preview = Outputs['preview']['list']['items'][number];
 export type PreviewDecision = Outputs['push']['get']['previews'][number];
@@ -35,10 +35,11 @@ const sentences: Record<Exclude<PreviewDecision['outcome'], 'failed' | 'unnamed'
 };
 
 /** Look of a preview: that of its deployment while it is active. */
-export function lookOfPreview({ state, deploymentState }: Pick<Preview, 'state' | 'deploymentState'>): StateLook {
+export function lookOfPreview(preview: Pick<Preview, 'state' | 'deploymentState' | 'awaitsBuild'>): StateLook {
+  const { state, deploymentState } = preview;
   if (state !== 'active' || deploymentState === null) return looks[state];
-  if (deploymentState === 'live') return { tone: 'live', shape: 'dot', label: 'Live' };
-  return deploymentLook[deploymentState];
+  // A preview shows its newest deployment, which serves.
+  return lookOfDeployment({ ...preview, state: deploymentState, isCurrent: true });
 }
 
 export function lookOfPreviewDecision({ outcome }: Pick<PreviewDecision, 'outcome'>): StateLook {

@@ -1,6 +1,15 @@
 import { newId } from '@fairlead/contract/ids';
 import { expect, test } from 'vitest';
-import { decisionOf, nameOfRequester } from './states.ts';
+import { decisionOf, lookOfDeployment, nameOfRequester } from './states.ts';
+
+test.each([
+  ['Building', { state: 'building', awaitsBuild: false, isCurrent: false }],
+  ['Queued', { state: 'building', awaitsBuild: true, isCurrent: false }],
+  ['Live', { state: 'live', awaitsBuild: false, isCurrent: true }],
+  ['Succeeded', { state: 'live', awaitsBuild: false, isCurrent: false }],
+] as const)('a deployment is %s: %j', (label, deployment) => {
+  expect(lookOfDeployment(deployment).label).toBe(label);
+});
 
 test.each([
   ['a member', { trigger: 'manual', actorName: 'Ada', requestedByName: 'Ada' }, 'Ada'],

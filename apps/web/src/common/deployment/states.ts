@@ -33,10 +33,20 @@ export const awaitingChecks: StateLook = { tone: 'busy', shape: 'half', label: '
 /** Look of a queued deployment that no worker takes before another member approves it. */
 export const awaitingApproval: StateLook = { tone: 'warn', shape: 'bang', label: 'Waiting for approval' };
 
+/** Returns "Queued" for a build that its server has taken and not begun. */
+export function lookOfState(
+  state: DeploymentState,
+  { awaitsBuild }: Pick<DeploymentSummary, 'awaitsBuild'>,
+): StateLook {
+  return deploymentLook[awaitsBuild ? 'queued' : state];
+}
+
 /** Returns "Live" only for a deployment that still serves; an older one merely succeeded. */
-export function lookOfDeployment(deployment: Pick<DeploymentSummary, 'state' | 'isCurrent'>): StateLook {
+export function lookOfDeployment(
+  deployment: Pick<DeploymentSummary, 'state' | 'isCurrent' | 'awaitsBuild'>,
+): StateLook {
   if (deployment.state === 'live' && deployment.isCurrent) return { tone: 'live', shape: 'dot', label: 'Live' };
-  return deploymentLook[deployment.state];
+  return lookOfState(deployment.state, deployment);
 }
 
 export function isInProgress(state: DeploymentState): boolean {

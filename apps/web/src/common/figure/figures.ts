@@ -176,12 +176,9 @@ export interface Disk {
   readonly share: number;
 }
 
-/** Disk of a server. Window: the newest second. Source of gauge, chart, card and warning alike: the server's sample. */
+/** Disk of a server. Window: the newest second. Source of gauge, chart and card alike: the server's sample. The agent decides when space runs out. */
 export function diskOf(usedBytes: number | null, totalBytes: number | null): Disk | null {
   if (usedBytes === null || totalBytes === null || totalBytes <= 0) return null;
   const used = Math.min(usedBytes, totalBytes);
   return { usedBytes: used, freeBytes: totalBytes - used, totalBytes, share: used / totalBytes };
 }
-
-/** Used share above which a disk counts as nearly full. */
-export const DISK_SHORT_SHARE = 0.9;

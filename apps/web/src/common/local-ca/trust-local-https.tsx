@@ -1,7 +1,7 @@
 'use client';
-// "Trust local HTTPS" beside a *.localhost URL: the root's download and the steps for each platform. Gone once the person
-// trusts it.
-import { Button } from '@fairlead/ui/button';
+// "Trust local HTTPS" beside a *.localhost URL: the root's download and the steps for each platform. Once the person trusts it, a
+// link that opens the URL over HTTPS.
+import { Button, buttonClass } from '@fairlead/ui/button';
 import { Dialog } from '@fairlead/ui/dialog';
 import { cn } from '@fairlead/ui/lib/class-names';
 import { skipToken, useQuery } from '@tanstack/react-query';
@@ -9,7 +9,7 @@ import { ShieldAlert } from 'lucide-react';
 import { useState } from 'react';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { ServerDetail } from '../../api/types.ts';
-import { isLocalHttps } from './local-url.ts';
+import { isLocalUrl, localHttpsUrl } from './local-url.ts';
 import { Fingerprint, PlatformSteps, RootDownloads } from './root-download.tsx';
 import { rememberTrust, useIsRootTrusted } from './trusted-roots.ts';
 
@@ -24,21 +24,34 @@ export interface TrustLocalHttpsProps {
 export function TrustLocalHttps({ url, serverId, className }: TrustLocalHttpsProps) {
   const trpc = useTRPC();
   const server = useQuery(
-    trpc.server.get.queryOptions(isLocalHttps(url) && serverId !== null ? { serverId } : skipToken),
+    trpc.server.get.queryOptions(isLocalUrl(url) && serverId !== null ? { serverId } : skipToken),
   ).data;
-  if (server === undefined || server.localCa === null) return null;
-  return <TrustButton server={server} localCa={server.localCa} className={className} />;
+  if (!isLocalUrl(url) || server === undefined || server.localCa === null) return null;
+  return <TrustButton url={url} server={server} localCa={server.localCa} className={className} />;
 }
 
 interface TrustButtonProps {
+  readonly url: string;
   readonly server: ServerDetail;
   readonly localCa: NonNullable<ServerDetail['localCa']>;
   readonly className: string | undefined;
 }
 
-function TrustButton({ server, localCa, className }: TrustButtonProps) {
+function TrustButton({ url, server, localCa, className }: TrustButtonProps) {
   const [open, setOpen] = useState(false);
-  if (useIsRootTrusted(localCa.fingerprint)) return null;
+  if (useIsRootTrusted(localCa.fingerprint)) {
+    return (
+      <a
+        href={localHttpsUrl(url, localCa.httpsPort)}
+        target="_blank"
+        rel="noreferrer"
+        className={cn(buttonClass('ghost', 'small'), className)}
+      >
+        Open over HTTPS
+        <span className="sr-only"> (opens in a new tab)</span>
+      </a>
+    );
+  }
   const close = () => setOpen(false);
   return (
     <>
@@ -55,7 +68,7 @@ function TrustButton({ server, localCa, className }: TrustButtonProps) {
         open={open}
         onClose={close}
         title="Trust local HTTPS"
-        detail={`Browsers warn about *.localhost addresses until they trust the root of ${server.name}.`}
+        detail={`Over HTTPS, browsers warn about *.localhost addresses until they trust the root of ${server.name}.`}
         wide
         footer={
           <>

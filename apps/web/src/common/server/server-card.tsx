@@ -7,7 +7,7 @@ import { StateText, type Tone } from '@fairlead/ui/state-pill';
 import type { ServerSummary } from '../../api/types.ts';
 import { LookText } from '../deployment/state-view.tsx';
 import { serverLook } from '../deployment/states.ts';
-import { DISK_SHORT_SHARE, type Disk, diskOf } from '../figure/figures.ts';
+import { type Disk, diskOf } from '../figure/figures.ts';
 import { useMe } from '../organization/me.tsx';
 import { HoverLink } from '../page/hover-link.tsx';
 
@@ -23,7 +23,6 @@ export function ServerCard({ server, sample: newest, level }: ServerCardProps) {
   const sample = server.state === 'offline' ? undefined : newest;
   const Heading = level === 2 ? 'h2' : 'h3';
   const { paths } = useMe();
-  const disk = diskOfServer(server, sample);
   const gauges = gaugesOf(server, sample);
   return (
     <article className="relative min-w-0 rounded-card border border-line bg-surface p-4 transition-colors duration-120 hover:border-line-strong has-[a:focus-visible]:outline-2 has-[a:focus-visible]:outline-accent-text">
@@ -41,7 +40,7 @@ export function ServerCard({ server, sample: newest, level }: ServerCardProps) {
         </span>
       </div>
       <p className="mt-0.5 truncate text-sm text-ink-faint">{describe(server)}</p>
-      {(disk?.share ?? 0) > DISK_SHORT_SHARE ? <Mark tone="warn">Disk nearly full</Mark> : null}
+      {server.diskWarning === null ? null : <Mark tone="warn">Low disk space</Mark>}
       {server.drainedAt === null ? null : <Mark tone="warn">Drained</Mark>}
       <AgentMark server={server} />
       <div className="mt-4 grid grid-cols-3 gap-4">
@@ -81,7 +80,7 @@ interface Gauge {
   readonly text: string;
 }
 
-export function diskOfServer(server: ServerSummary, sample: ServerSample | undefined): Disk | null {
+function diskOfServer(server: ServerSummary, sample: ServerSample | undefined): Disk | null {
   return diskOf(sample?.diskUsedBytes ?? server.diskUsedBytes, sample?.diskTotalBytes ?? server.diskTotalBytes);
 }
 

@@ -19,6 +19,7 @@ import { LookPill } from '../../common/deployment/state-view.tsx';
 import { appLook, isInProgress } from '../../common/deployment/states.ts';
 import { useGuardedPush } from '../../common/form/unsaved-changes.tsx';
 import { useAction } from '../../common/form/use-action.ts';
+import { isLocalUrl } from '../../common/local-ca/local-url.ts';
 import { MeScope, useMe } from '../../common/organization/me.tsx';
 import { HoverLink } from '../../common/page/hover-link.tsx';
 import { Crumbs, Page } from '../../common/page/page.tsx';
@@ -28,6 +29,11 @@ import { LiveCommit } from './live-commit.tsx';
 const UploadDialog = dynamic(() => import('./upload-dialog.tsx').then((module) => module.UploadDialog), {
   ssr: false,
 });
+
+const TrustLocalHttps = dynamic(
+  () => import('../../common/local-ca/trust-local-https.tsx').then((module) => module.TrustLocalHttps),
+  { ssr: false },
+);
 
 export interface AppFrameProps {
   readonly slug: string;
@@ -107,6 +113,7 @@ function AppFacts({ app }: { readonly app: AppDetail }) {
           <span className="sr-only"> (opens in a new tab)</span>
         </a>
       )}
+      {isLocalUrl(url) ? <TrustLocalHttps url={url} serverId={app.serverId} /> : null}
       <LiveCommit app={app} />
     </div>
   );

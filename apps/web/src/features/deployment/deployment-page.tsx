@@ -15,7 +15,6 @@ import { LookPill } from '../../common/deployment/state-view.tsx';
 import {
   awaitingApproval,
   awaitingChecks,
-  deploymentLook,
   isInProgress,
   lookOfDeployment,
   titleOfStep,
@@ -77,8 +76,6 @@ function tabLookOf(deployment: DeploymentDetail) {
 /** Renders below the live stream's provider, which the log subscribes to. */
 function lookOf(deployment: DeploymentDetail) {
   if (deployment.approval?.state === 'pending') return awaitingApproval;
-  // A server that builds another app has taken it, but its build has not begun.
-  if (deployment.waiting?.reason === 'build_slot') return deploymentLook.queued;
   return deployment.waiting?.reason === 'checks' ? awaitingChecks : lookOfDeployment(deployment);
 }
 

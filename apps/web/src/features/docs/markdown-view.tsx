@@ -1,13 +1,15 @@
 // Draws parsed Markdown.
 import type { ReactNode } from 'react';
 import { hrefOfDoc } from './doc-link.ts';
-import { type Block, type Inline, parseInline } from './markdown.ts';
+import type { Block, Inline } from './markdown.ts';
 
 const HEADING = {
   1: 'text-2xl font-semibold tracking-[-0.02em]',
   2: 'mt-10 border-line border-t pt-6 text-xl font-semibold',
   3: 'mt-7 text-lg font-semibold',
   4: 'mt-5 font-semibold',
+  5: 'mt-5 font-medium',
+  6: 'mt-5 font-medium',
 } as const;
 
 export function MarkdownView({ blocks }: { readonly blocks: readonly Block[] }) {
@@ -28,13 +30,13 @@ function BlockView({ block }: { readonly block: Block }): ReactNode {
     case 'paragraph':
       return (
         <p className="mt-3 text-pretty text-ink-soft leading-6">
-          <InlineText text={block.text} />
+          <InlineText parts={block.parts} />
         </p>
       );
     case 'quote':
       return (
         <blockquote className="mt-3 border-line-strong border-l-2 pl-4 text-ink-soft leading-6">
-          <InlineText text={block.text} />
+          <BlocksInside blocks={block.blocks} />
         </blockquote>
       );
     case 'list': {
@@ -43,9 +45,10 @@ function BlockView({ block }: { readonly block: Block }): ReactNode {
         <List
           className={`mt-3 flex flex-col gap-1.5 pl-5 text-ink-soft leading-6 ${block.isOrdered ? 'list-decimal' : 'list-disc'}`}
         >
-          {block.items.map((item) => (
-            <li key={item} className="text-pretty break-words">
-              <InlineText text={item} />
+          {block.items.map((item, index) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: the text of a page never changes, and two items may be alike
+            <li key={index} className="text-pretty break-words">
+              <BlocksInside blocks={item} />
             </li>
           ))}
         </List>
@@ -66,6 +69,18 @@ function BlockView({ block }: { readonly block: Block }): ReactNode {
   }
 }
 
+/** Blocks of a list item or a quote: the first paragraph begins on its line. */
+function BlocksInside({ blocks }: { readonly blocks: readonly Block[] }) {
+  const [first, ...rest] = blocks;
+  if (first?.kind !== 'paragraph') return <MarkdownView blocks={blocks} />;
+  return (
+    <>
+      <InlineText parts={first.parts} />
+      <MarkdownView blocks={rest} />
+    </>
+  );
+}
+
 function TableView({ head, rows }: Pick<Extract<Block, { readonly kind: 'table' }>, 'head' | 'rows'>) {
   return (
     <section
@@ -77,19 +92,22 @@ function TableView({ head, rows }: Pick<Extract<Block, { readonly kind: 'table' 
       <table className="w-full border-collapse text-left text-sm">
         <thead>
           <tr className="border-line border-b bg-sunken">
-            {head.map((cell) => (
-              <th key={cell} scope="col" className="px-3 py-2 font-medium">
-                <InlineText text={cell} />
+            {head.map((cell, index) => (
+              // biome-ignore lint/suspicious/noArrayIndexKey: the text of a page never changes, and two cells may be alike
+              <th key={index} scope="col" className="px-3 py-2 font-medium">
+                <InlineText parts={cell} />
               </th>
             ))}
           </tr>
         </thead>
         <tbody>
-          {rows.map((row) => (
-            <tr key={row.join('|')} className="border-line border-b align-top last:border-b-0">
+          {rows.map((row, rowIndex) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: the text of a page never changes, and two rows may be alike
+            <tr key={rowIndex} className="border-line border-b align-top last:border-b-0">
               {row.map((cell, index) => (
-                <td key={`${head[index]}`} className="px-3 py-2 text-ink-soft">
-                  <InlineText text={cell} />
+                // biome-ignore lint/suspicious/noArrayIndexKey: the text of a page never changes, and two cells may be alike
+                <td key={index} className="px-3 py-2 text-ink-soft">
+                  <InlineText parts={cell} />
                 </td>
               ))}
             </tr>
@@ -100,9 +118,9 @@ function TableView({ head, rows }: Pick<Extract<Block, { readonly kind: 'table' 
   );
 }
 
-function InlineText({ text }: { readonly text: string }) {
+function InlineText({ parts }: { readonly parts: readonly Inline[] }) {
   // biome-ignore lint/suspicious/noArrayIndexKey: the text never changes, and two parts may be alike
-  return parseInline(text).map((part, index) => <InlineView key={index} part={part} />);
+  return parts.map((part, index) => <InlineView key={index} part={part} />);
 }
 
 function InlineView({ part }: { readonly part: Inline }): ReactNode {

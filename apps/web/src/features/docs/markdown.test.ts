@@ -3,33 +3,55 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { DOC_PAGES } from '../../common/page/docs.ts';
 import { hrefOfDoc } from './doc-link.ts';
-import { type Block, parseInline, parseMarkdown } from './markdown.ts';
+import { type Block, parseMarkdown } from './markdown.ts';
 
 const root = join(import.meta.dirname, '../../../../..');
 const read = (file: string) => parseMarkdown(readFileSync(join(root, 'docs', `${file}.md`), 'utf8'));
 
+const text = (content: string) => ({ kind: 'text' as const, text: content });
+const paragraph = (content: string) => ({ kind: 'paragraph' as const, parts: [text(content)] });
+
 test('blocks of each kind', () => {
-  const text =
+  const source =
     '# A `b`\n\nOne\ntwo.\n\n- x\n  goes on\n- y\n\n| a | b |\n|---|---|\n| 1 | c \\| d |\n\n```sh\nls | wc\n```\n\n> note';
-  expect(parseMarkdown(text)).toEqual<Block[]>([
+  expect(parseMarkdown(source)).toEqual<Block[]>([
     { kind: 'heading', level: 1, id: 'a-b', text: 'A b' },
-    { kind: 'paragraph', text: 'One two.' },
-    { kind: 'list', isOrdered: false, items: ['x goes on', 'y'] },
-    { kind: 'table', head: ['a', 'b'], rows: [['1', 'c | d']] },
+    paragraph('One two.'),
+    { kind: 'list', isOrdered: false, items: [[paragraph('x goes on')], [paragraph('y')]] },
+    { kind: 'table', head: [[text('a')], [text('b')]], rows: [[[text('1')], [text('c | d')]]] },
     { kind: 'code', text: 'ls | wc' },
-    { kind: 'quote', text: 'note' },
+    { kind: 'quote', blocks: [paragraph('note')] },
+  ]);
+});
+
+test('a list holds further blocks, and equal headings have anchors of their own', () => {
+  expect(parseMarkdown('1. Run\n\n   ```sh\n   ls\n   ```\n\n   - a\n\n## Use it\n\n## Use it')).toEqual<Block[]>([
+    {
+      kind: 'list',
+      isOrdered: true,
+      items: [
+        [paragraph('Run'), { kind: 'code', text: 'ls' }, { kind: 'list', isOrdered: false, items: [[paragraph('a')]] }],
+      ],
+    },
+    { kind: 'heading', level: 2, id: 'use-it', text: 'Use it' },
+    { kind: 'heading', level: 2, id: 'use-it-1', text: 'Use it' },
   ]);
 });
 
 test('marks inside of a line', () => {
-  expect(parseInline('Use **npm** with `a*b*`, see [the `x` page](x.md#y).')).toEqual([
-    { kind: 'text', text: 'Use ' },
-    { kind: 'strong', text: 'npm' },
-    { kind: 'text', text: ' with ' },
-    { kind: 'code', text: 'a*b*' },
-    { kind: 'text', text: ', see ' },
-    { kind: 'link', text: 'the x page', href: 'x.md#y' },
-    { kind: 'text', text: '.' },
+  expect(parseMarkdown('Use **npm** with `a*b*`, see [the `x` page](x.md#y) \\*.')).toEqual([
+    {
+      kind: 'paragraph',
+      parts: [
+        text('Use '),
+        { kind: 'strong', text: 'npm' },
+        text(' with '),
+        { kind: 'code', text: 'a*b*' },
+        text(', see '),
+        { kind: 'link', text: 'the x page', href: 'x.md#y' },
+        text(' *.'),
+      ],
+    },
   ]);
 });
 
@@ -48,13 +70,13 @@ test.each(DOC_PAGES.map(({ name, file = name }) => [file]))(
   (file) => {
     const blocks = read(file);
     expect(blocks[0]).toMatchObject({ kind: 'heading', level: 1 });
-    const texts = blocks.flatMap((block) =>
-      block.kind === 'paragraph' ? [block.text] : block.kind === 'list' ? block.items : [],
-    );
-    for (const text of texts) {
-      for (const part of parseInline(text)) {
-        if (part.kind === 'text') expect(part.text, text).not.toMatch(/\]\(|\*\*|`/);
-      }
-    }
+    for (const plain of blocks.flatMap(textsOf)) expect(plain).not.toMatch(/\]\(|\*\*|`/);
   },
 );
+
+/** Texts outside of code. */
+function textsOf(block: Block): string[] {
+  if (block.kind === 'paragraph') return block.parts.flatMap((part) => (part.kind === 'text' ? [part.text] : []));
+  if (block.kind === 'quote') return block.blocks.flatMap(textsOf);
+  return block.kind === 'list' ? block.items.flat().flatMap(textsOf) : [];
+}

@@ -1,102 +1,102 @@
-// Parses the Markdown of `docs/` and CHANGELOG.md: headings, paragraphs, flat lists, tables, code blocks, quotes. Pure.
+// Blocks of the Markdown of `docs/` and CHANGELOG.md, as the dashboard draws them. Pure.
+import { lexer, type MarkedToken, type Token } from 'marked';
 
 export type Inline =
   | { readonly kind: 'text' | 'code' | 'strong' | 'em'; readonly text: string }
   | { readonly kind: 'link'; readonly text: string; readonly href: string };
 
-export type Block =
-  | { readonly kind: 'heading'; readonly level: 1 | 2 | 3 | 4; readonly id: string; readonly text: string }
-  | { readonly kind: 'paragraph' | 'quote'; readonly text: string }
-  | { readonly kind: 'list'; readonly isOrdered: boolean; readonly items: readonly string[] }
-  | { readonly kind: 'code'; readonly text: string }
-  | { readonly kind: 'table'; readonly head: readonly string[]; readonly rows: readonly (readonly string[])[] };
+export type HeadingLevel = 1 | 2 | 3 | 4 | 5 | 6;
 
-const FENCE = /^\s*```/;
-const HEADING = /^(#{1,4}) (.+)$/;
-const ITEM = /^([-*]|\d+\.) (.+)$/;
+export type Block =
+  | { readonly kind: 'heading'; readonly level: HeadingLevel; readonly id: string; readonly text: string }
+  | { readonly kind: 'paragraph'; readonly parts: readonly Inline[] }
+  | { readonly kind: 'quote'; readonly blocks: readonly Block[] }
+  | { readonly kind: 'list'; readonly isOrdered: boolean; readonly items: readonly (readonly Block[])[] }
+  | { readonly kind: 'code'; readonly text: string }
+  | {
+      readonly kind: 'table';
+      readonly head: readonly (readonly Inline[])[];
+      readonly rows: readonly (readonly (readonly Inline[])[])[];
+    };
 
 export function parseMarkdown(text: string): Block[] {
-  const lines = text.replaceAll('\r\n', '\n').split('\n');
   const ids = new Map<string, number>();
-  const blocks: Block[] = [];
-  let at = 0;
-  const takeWhile = (fits: (line: string) => boolean): string[] => {
-    const taken: string[] = [];
-    for (let line = lines[at]; line !== undefined && fits(line); at += 1, line = lines[at]) taken.push(line);
-    return taken;
-  };
-  while (at < lines.length) {
-    const line = lines[at] ?? '';
-    const heading = HEADING.exec(line);
-    if (FENCE.test(line)) {
-      at += 1;
-      const code = takeWhile((each) => !FENCE.test(each));
-      at += 1;
-      blocks.push({ kind: 'code', text: code.join('\n') });
-    } else if (heading !== null) {
-      at += 1;
-      const [, marks = '#', title = ''] = heading;
-      const level = marks.length as 1 | 2 | 3 | 4;
-      blocks.push({ kind: 'heading', level, id: uniqueId(ids, slugOf(title)), text: plainText(title) });
-    } else if (line.startsWith('|')) {
-      const [head = [], , ...rows] = takeWhile((each) => each.startsWith('|')).map(cellsOf);
-      blocks.push({ kind: 'table', head, rows });
-    } else if (ITEM.test(line)) {
-      const isOrdered = /^\d/.test(line);
-      const items: string[] = [];
-      // An item goes on in indented lines, also after an empty one.
-      for (const each of takeWhile((next) => ITEM.test(next) || /^\s+\S/.test(next))) {
-        const item = ITEM.exec(each)?.[2];
-        if (item !== undefined) items.push(item);
-        else items.push(`${items.pop() ?? ''} ${each.trim()}`);
+  const blocksOf = (tokens: readonly Token[]): Block[] => known(tokens).flatMap((token) => blockOf(token) ?? []);
+  const blockOf = (token: MarkedToken): Block | null => {
+    switch (token.type) {
+      case 'heading': {
+        const title = textOf(token.tokens);
+        return { kind: 'heading', level: token.depth as HeadingLevel, id: uniqueId(ids, slugOf(title)), text: title };
       }
-      blocks.push({ kind: 'list', isOrdered, items });
-    } else if (line.startsWith('>')) {
-      const quoted = takeWhile((each) => each.startsWith('>'));
-      blocks.push({ kind: 'quote', text: quoted.map((each) => each.replace(/^>\s?/, '')).join(' ') });
-    } else if (line.trim() === '') at += 1;
-    else blocks.push({ kind: 'paragraph', text: takeWhile(isProse).join(' ') });
-  }
-  return blocks;
+      case 'paragraph':
+      case 'text':
+        return { kind: 'paragraph', parts: partsOf(token.tokens ?? [token]) };
+      case 'blockquote':
+        return { kind: 'quote', blocks: blocksOf(token.tokens) };
+      case 'list':
+        return { kind: 'list', isOrdered: token.ordered, items: token.items.map((item) => blocksOf(item.tokens)) };
+      case 'code':
+        return { kind: 'code', text: token.text };
+      case 'table': {
+        const cellsOf = (cells: typeof token.header) => cells.map((cell) => partsOf(cell.tokens));
+        return { kind: 'table', head: cellsOf(token.header), rows: token.rows.map(cellsOf) };
+      }
+      case 'html':
+        return { kind: 'paragraph', parts: [{ kind: 'text', text: token.text.trim() }] };
+      default:
+        return null;
+    }
+  };
+  return blocksOf(lexer(text));
 }
 
-function isProse(line: string): boolean {
-  return line.trim() !== '' && ![FENCE, HEADING, ITEM].some((mark) => mark.test(line)) && !/^[|>]/.test(line);
+/** No extension of the parser is in use, so it returns no other tokens. */
+function known(tokens: readonly Token[]): readonly MarkedToken[] {
+  return tokens as readonly MarkedToken[];
 }
 
-/** Splits a row at its bars, except at escaped ones and in code. */
-function cellsOf(row: string): string[] {
-  const inner = row.trim().replace(/^\|/, '').replace(/\|$/, '');
-  return inner.split(/(?<!\\)\|/).map((cell) => cell.replaceAll('\\|', '|').trim());
-}
-
-const INLINE =
-  /`([^`]+)`|\*\*([^*]+)\*\*|\*([^*\s][^*]*)\*|!?\[((?:`[^`]*`|[^\]`])+)\]\(([^)\s]+)\)|<(https?:\/\/[^>]+)>/g;
-
-export function parseInline(text: string): Inline[] {
+function partsOf(tokens: readonly Token[]): Inline[] {
   const parts: Inline[] = [];
-  let end = 0;
-  for (const match of text.matchAll(INLINE)) {
-    if (match.index > end) parts.push({ kind: 'text', text: text.slice(end, match.index) });
-    const [whole, code, strong, em, label, href, url] = match;
-    if (code !== undefined) parts.push({ kind: 'code', text: code });
-    else if (strong !== undefined) parts.push({ kind: 'strong', text: plainText(strong) });
-    else if (em !== undefined) parts.push({ kind: 'em', text: plainText(em) });
-    else if (url !== undefined) parts.push({ kind: 'link', text: url, href: url });
-    else parts.push({ kind: 'link', text: plainText(label ?? ''), href: href ?? '' });
-    end = match.index + whole.length;
+  for (const token of known(tokens)) {
+    const part = partOf(token);
+    const last = parts.at(-1);
+    // An escaped character is a token of its own.
+    if (part.kind === 'text' && last?.kind === 'text')
+      parts.splice(-1, 1, { kind: 'text', text: last.text + part.text });
+    else parts.push(part);
   }
-  if (end < text.length) parts.push({ kind: 'text', text: text.slice(end) });
   return parts;
 }
 
-function plainText(text: string): string {
-  return text.replace(/\[([^\]]+)\]\([^)]*\)/g, '$1').replace(/[`*]/g, '');
+function partOf(token: MarkedToken): Inline {
+  const text = textOf([token]);
+  switch (token.type) {
+    case 'codespan':
+      return { kind: 'code', text };
+    case 'strong':
+    case 'em':
+      return { kind: token.type, text };
+    case 'link':
+    case 'image':
+      return { kind: 'link', text, href: token.href };
+    default:
+      return { kind: 'text', text };
+  }
+}
+
+/** Returns the text without its marks. */
+function textOf(tokens: readonly Token[]): string {
+  return known(tokens)
+    .map((token) => {
+      if ('tokens' in token && token.tokens !== undefined) return textOf(token.tokens);
+      return 'text' in token ? token.text.replaceAll('\n', ' ') : ' ';
+    })
+    .join('');
 }
 
 /** Returns the anchor that git hosts give a heading. */
 function slugOf(title: string): string {
-  return plainText(title)
+  return title
     .toLowerCase()
     .replace(/[^\p{L}\p{N}\s_-]/gu, '')
     .trim()

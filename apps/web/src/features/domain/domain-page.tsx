@@ -116,7 +116,7 @@ function PolicyForm({ domain, onEnd }: PolicyFormProps) {
   return (
     <form onSubmit={submit} noValidate aria-label="Policy" className="flex flex-col gap-6">
       <fieldset disabled={readOnly} className="flex min-w-0 flex-col gap-6">
-        <TargetSection draft={draft} appName={domain.appName} pathPrefix={domain.pathPrefix} />
+        <TargetSection draft={draft} appName={domain.appName} host={domain.host} pathPrefix={domain.pathPrefix} />
         <AccessSection draft={draft} known={(saved.basicAuth?.users ?? []).map(({ name }) => name)} />
         <LimitsSection draft={draft} />
         <HeadersSection draft={draft} of="requestHeaders" />

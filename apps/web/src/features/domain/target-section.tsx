@@ -3,6 +3,7 @@
 import { Checkbox } from '@fairlead/ui/input';
 import { ChoiceField, TextField } from '../../common/form/fields.tsx';
 import { Section } from '../../common/form/section.tsx';
+import { isLocalHost } from '../../common/local-ca/local-url.ts';
 import type { Draft, PolicyDraft } from './draft.ts';
 
 type Redirect = NonNullable<PolicyDraft['redirect']>;
@@ -19,11 +20,13 @@ const STATUSES = [
 export interface TargetSectionProps {
   readonly draft: Draft;
   readonly appName: string;
+  readonly host: string;
   readonly pathPrefix: string;
 }
 
-export function TargetSection({ draft: { policy, set, problem }, appName, pathPrefix }: TargetSectionProps) {
+export function TargetSection({ draft: { policy, set, problem }, appName, host, pathPrefix }: TargetSectionProps) {
   const { redirect } = policy;
+  const isLocal = isLocalHost(host);
   return (
     <Section title="Target">
       <ChoiceField
@@ -82,8 +85,9 @@ export function TargetSection({ draft: { policy, set, problem }, appName, pathPr
       <Checkbox
         className="sm:col-span-2"
         label="Serve plain HTTP"
-        hint="Does not redirect HTTP to HTTPS."
-        checked={policy.servePlainHttp}
+        hint={isLocal ? 'Names below localhost are always served over HTTP too.' : 'Does not redirect HTTP to HTTPS.'}
+        disabled={isLocal}
+        checked={isLocal || policy.servePlainHttp}
         onChange={(event) => set('servePlainHttp', event.target.checked)}
       />
     </Section>

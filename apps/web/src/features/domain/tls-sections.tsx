@@ -13,6 +13,7 @@ import { useTRPC } from '../../api/trpc.tsx';
 import type { DomainDetail, DomainTls, DomainTlsChanges } from '../../api/types.ts';
 import { ConfirmDialog } from '../../common/form/confirm-dialog.tsx';
 import { ChoiceField } from '../../common/form/fields.tsx';
+import { isLocalHost } from '../../common/local-ca/local-url.ts';
 import { useMe } from '../../common/organization/me.tsx';
 
 export function TlsSections({ domain }: { readonly domain: DomainDetail }) {
@@ -22,7 +23,7 @@ export function TlsSections({ domain }: { readonly domain: DomainDetail }) {
   return (
     <div className="mb-6 flex flex-col gap-6">
       <VersionSection domain={domain} tls={tls} />
-      <HstsSection domain={domain} tls={tls} />
+      {isLocalHost(domain.host) ? null : <HstsSection domain={domain} tls={tls} />}
       <ClientAuthSection domain={domain} tls={tls} />
     </div>
   );

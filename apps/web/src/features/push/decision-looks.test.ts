@@ -14,6 +14,7 @@ const decision = (changes: Partial<PushDecision>): PushDecision => ({
   deploymentId: null,
   deploymentNumber: null,
   deploymentState: null,
+  awaitsBuild: false,
   awaitsApproval: false,
   pendingChecks: [],
   failureMessage: null,
@@ -37,6 +38,8 @@ test('a decision with a deployment shows what became of it', () => {
   expect(lookOfDecision(waiting).label).toBe('Waiting for approval');
   expect(sentenceOf(waiting)).toContain('approval');
   expect(sentenceOf(decision({ ...deployed, deploymentState: 'superseded' }))).toContain('superseded');
+  const taken = { ...deployed, deploymentState: 'building', awaitsBuild: true } as const;
+  expect(lookOfDecision(decision(taken)).label).toBe('Queued');
   const checked = decision({ ...deployed, deploymentState: 'queued', pendingChecks: ['test', 'lint'] });
   expect(lookOfDecision(checked).label).toBe('Waiting for checks');
   expect(sentenceOf(checked)).toBe('The deployment waits for the checks test, lint at GitHub.');

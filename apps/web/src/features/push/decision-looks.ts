@@ -1,6 +1,6 @@
 // Look and sentence of each decision about a push. Pure.
 import type { Outputs } from '../../api/types.ts';
-import { awaitingApproval, awaitingChecks, deploymentLook, type StateLook } from '../../common/deployment/states.ts';
+import { awaitingApproval, awaitingChecks, lookOfState, type StateLook } from '../../common/deployment/states.ts';
 
 export type Delivery = Outputs['push']['list']['items'][number];
 export type PushDecision = Delivery['decisions'][number];
@@ -22,10 +22,11 @@ export function isOutcome(value: string): value is PushDecision['outcome'] {
 }
 
 /** Shows the state of the deployment, if there is one. */
-export function lookOfDecision({ outcome, deploymentState, awaitsApproval, pendingChecks }: PushDecision): StateLook {
+export function lookOfDecision(decision: PushDecision): StateLook {
+  const { outcome, deploymentState, awaitsApproval, pendingChecks } = decision;
   if (outcome !== 'deployed' || deploymentState === null) return outcomeLook[outcome];
   if (!awaitsApproval && pendingChecks.length > 0) return awaitingChecks;
-  return awaitsApproval ? awaitingApproval : deploymentLook[deploymentState];
+  return awaitsApproval ? awaitingApproval : lookOfState(deploymentState, decision);
 }
 
 const deliveryLook: Record<Delivery['state'], StateLook> = {

@@ -1,6 +1,5 @@
 'use client';
 // Server page: charts on a shared time axis, apps, facts from the agent, and proxy settings.
-import { formatBytes } from '@fairlead/ui/lib/format';
 import { PageHeader } from '@fairlead/ui/page-header';
 import { StateMark } from '@fairlead/ui/state-pill';
 import { useQuery } from '@tanstack/react-query';
@@ -10,7 +9,7 @@ import type { ServerDetail } from '../../api/types.ts';
 import { useLiveServerFigures } from '../../common/app/use-live-figures.ts';
 import { LookPill } from '../../common/deployment/state-view.tsx';
 import { serverLook } from '../../common/deployment/states.ts';
-import { DISK_SHORT_SHARE, type Disk, diskOf } from '../../common/figure/figures.ts';
+import { diskOf } from '../../common/figure/figures.ts';
 import { useMe } from '../../common/organization/me.tsx';
 import { Crumbs, Page } from '../../common/page/page.tsx';
 import { BaseDomainCard } from './base-domain-card.tsx';
@@ -62,7 +61,7 @@ function ServerMachine({ server }: { readonly server: ServerDetail }) {
   const disk = diskOf(sample.diskUsedBytes, sample.diskTotalBytes);
   return (
     <>
-      <Warnings server={server} disk={disk} />
+      <Warnings server={server} />
       <MachineCard server={server} />
       {server.disk === null || disk === null ? null : <ServerDisk disk={disk} usage={server.disk} />}
     </>
@@ -71,17 +70,9 @@ function ServerMachine({ server }: { readonly server: ServerDetail }) {
 
 const CLOCK_WARN_MS = 2000;
 
-/** Warns about a nearly full disk, on which builds are refused before it is full. */
-function diskWarning(disk: Disk | null): string | null {
-  if (disk === null || disk.share <= DISK_SHORT_SHARE) return null;
-  return `${formatBytes(disk.freeBytes)} of ${formatBytes(disk.totalBytes)} disk space is free. Fairlead already deletes old artifacts, caches and logs. Free more space, or this server will refuse builds.`;
-}
-
-function Warnings({ server, disk }: { readonly server: ServerDetail; readonly disk: Disk | null }) {
-  // The agent's forecast comes first; without it, the free space decides.
-  const full = server.diskWarning ?? diskWarning(disk);
+function Warnings({ server }: { readonly server: ServerDetail }) {
   const warnings = [
-    full === null ? [] : [full],
+    server.diskWarning === null ? [] : [server.diskWarning],
     server.refusedReason === null
       ? []
       : [`The agent rejected the newest desired state and keeps the last valid one: ${server.refusedReason}`],

@@ -14,13 +14,12 @@ import type { ServerSummary } from '../../api/types.ts';
 import { useLiveServerFigures } from '../../common/app/use-live-figures.ts';
 import { LookText } from '../../common/deployment/state-view.tsx';
 import { serverLook } from '../../common/deployment/states.ts';
-import { DISK_SHORT_SHARE } from '../../common/figure/figures.ts';
 import type { ColumnOption } from '../../common/list/columns.tsx';
 import { RowMenuCell, RowMenuHead } from '../../common/list/row-menu.tsx';
 import { type ListSort, SortHead } from '../../common/list/sort.tsx';
 import { useMe } from '../../common/organization/me.tsx';
 import { HoverLink } from '../../common/page/hover-link.tsx';
-import { diskOfServer, gaugesOf } from '../../common/server/server-card.tsx';
+import { gaugesOf } from '../../common/server/server-card.tsx';
 import type { ServerSort } from './filter.ts';
 import { DrainDialog, RemoveServerDialog } from './server-dialogs.ts';
 
@@ -136,7 +135,7 @@ function ServerRow({ server, sample, isShown, onAsk }: ServerRowProps) {
           {host.hostname !== '' && host.hostname !== server.name ? (
             <span className="min-w-0 truncate font-mono text-xs leading-5">{host.hostname}</span>
           ) : null}
-          <Marks server={server} sample={sample} />
+          <Marks server={server} />
         </span>
       </Cell>
       <Cell className="whitespace-nowrap">
@@ -174,9 +173,8 @@ function ServerRow({ server, sample, isShown, onAsk }: ServerRowProps) {
   );
 }
 
-function Marks({ server, sample }: Pick<ServerRowProps, 'server' | 'sample'>) {
-  const { offeredAgent, upgrade, drainedAt } = server;
-  const isShort = (diskOfServer(server, sample)?.share ?? 0) > DISK_SHORT_SHARE;
+function Marks({ server }: Pick<ServerRowProps, 'server'>) {
+  const { offeredAgent, upgrade, drainedAt, diskWarning } = server;
   const agent: readonly [Tone, string] | null =
     upgrade?.state === 'running'
       ? ['busy', 'Agent upgrading']
@@ -187,7 +185,7 @@ function Marks({ server, sample }: Pick<ServerRowProps, 'server' | 'sample'>) {
           : ['idle', 'Agent upgrade available'];
   return (
     <>
-      {isShort ? <StateText tone="warn">Disk nearly full</StateText> : null}
+      {diskWarning === null ? null : <StateText tone="warn">Low disk space</StateText>}
       {drainedAt === null ? null : <StateText tone="warn">Drained</StateText>}
       {agent === null ? null : <StateText tone={agent[0]}>{agent[1]}</StateText>}
     </>
