@@ -5,7 +5,7 @@ interface TemplateRow {
   readonly title: string;
   readonly detail: string;
   readonly language: string;
-  /** What its build needs beyond the runtime, which Fairlead installs. */
+  /** Requirement of its build, beside the runtime that Fairlead installs. */
   readonly needs: 'nothing' | 'npm' | 'pypi' | 'containers';
 }
 
@@ -13,7 +13,7 @@ export const templates = [
   { id: 'next', title: 'Next.js', detail: 'React pages and an API route', language: 'JavaScript', needs: 'npm' },
   { id: 'express', title: 'Express', detail: 'Web server with a JSON route', language: 'JavaScript', needs: 'npm' },
   { id: 'node', title: 'Node.js', detail: 'Web server with a health check', language: 'JavaScript', needs: 'nothing' },
-  { id: 'fastapi', title: 'FastAPI', detail: 'JSON API with typed parameters', language: 'Python', needs: 'pypi' },
+  { id: 'fastapi', title: 'FastAPI', detail: 'JSON API with typed routes', language: 'Python', needs: 'pypi' },
   { id: 'django', title: 'Django', detail: 'Visit counter with SQLite', language: 'Python', needs: 'pypi' },
   { id: 'flask', title: 'Flask', detail: 'Web server with a JSON route', language: 'Python', needs: 'pypi' },
   { id: 'go', title: 'Go', detail: 'Web server, standard library only', language: 'Go', needs: 'nothing' },

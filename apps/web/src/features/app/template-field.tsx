@@ -39,7 +39,7 @@ export function TemplateField({ value, error, hasContainers, onValue }: Template
             >
               {isRefused ? 'Needs Docker. No server here has it.' : template.detail}
               <span className="block pt-1 text-xs">
-                {template.language}, {NEEDS[template.needs]}
+                {isRefused ? template.language : `${template.language}, ${NEEDS[template.needs]}`}
               </span>
             </ChoiceTile>
           );
