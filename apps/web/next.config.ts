@@ -30,8 +30,12 @@ const config: NextConfig = {
     // Members without the permission of a page see forbidden.tsx.
     authInterrupts: true,
   },
-  // The documentation that /docs serves.
-  outputFileTracingIncludes: { '/docs/**': ['../../CHANGELOG.md', '../../docs/*.md'] },
+  outputFileTracingIncludes: {
+    // The documentation that /docs serves.
+    '/docs/**': ['../../CHANGELOG.md', '../../docs/*.md'],
+    // Templates of new apps.
+    '/api/**': ['../../examples/**/*'],
+  },
   poweredByHeader: false,
   // Disables the image optimizer, which would fetch and resize images for strangers. The product serves no photos.
   images: { unoptimized: true },

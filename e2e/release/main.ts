@@ -3,6 +3,7 @@
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { templateFolder, templates } from '@fairlead/core/template';
 import { ROOT, run } from '../../tools/lib/command.ts';
 import { ADA, claimSetup, type Dashboard, signIn } from '../../tools/lib/dashboard-client.ts';
 import { freePorts } from '../../tools/lib/free-ports.ts';
@@ -21,6 +22,8 @@ const START_TIMEOUT_MS = 5 * 60_000;
 const ENROL_TIMEOUT_MS = 2 * 60_000;
 const QEMU = 'qemu-aarch64-static';
 const DATA = 'var/lib/fairlead-control-plane';
+/** Folder of the templates in the tarball. */
+const TEMPLATES = 'apps/web/.next/standalone/examples';
 
 const { values } = parseArgs({ options: { from: { type: 'string' }, folder: { type: 'string' } } });
 const dist = resolve(process.env.INIT_CWD ?? process.cwd(), values.from ?? 'dist');
@@ -136,6 +139,9 @@ async function startRelease(root: string): Promise<Product> {
   await must('ln', ['-s', version, join(home, 'current')]);
   const said = await runInRoot(root, ['/opt/fairlead/current/bin/fairlead', 'version']);
   if (!said.includes(`fairlead ${version} `)) throw new Error(`fairlead version prints ${said}`);
+
+  const lacking = templates.filter(({ id }) => !existsSync(join(home, version, TEMPLATES, templateFolder(id))));
+  if (lacking.length > 0) throw new Error(`it lacks the templates ${lacking.map(({ id }) => id).join(', ')}`);
 
   const ports = await freePorts();
   const options = PORTS.flatMap(({ name, option }) => [`--${option}`, String(ports[name])]);

@@ -136,6 +136,7 @@ async function run(
       },
       dashboard: { reach: 'local', settingsUrl: origin, httpsPort: 4443 },
       agentOffers: { list: async () => [], read: async function* () {} },
+      packTemplate: async function* () {},
       agentDownload: () => Promise.reject(new Error('no agent is offered here')),
     },
     clock: systemClock,

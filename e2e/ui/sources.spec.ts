@@ -1,6 +1,9 @@
 // Browser tests of new apps from every source: an uploaded folder, a repository with a deploy key, and an image that no
 // server here can run. Runs after product.spec.ts.
+import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, type Page, test } from '@playwright/test';
 import { ROOT } from '../../tools/lib/command.ts';
@@ -129,6 +132,31 @@ test('the next version is uploaded on the app’s own page', async () => {
   await dialog.getByRole('button', { name: 'Upload and deploy' }).click();
   await expect(page).toHaveURL(/\/deployments\/dep_/);
   await expect(head()).toContainText('Live', DEPLOYED);
+});
+
+test('an archive keeps which of its files are executable', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'fairlead-modes-'));
+  try {
+    const files = {
+      'package.json': JSON.stringify({ scripts: { start: './start.sh' }, engines: { node: '>=20' } }),
+      'start.sh': '#!/bin/sh\n[ ! -x plain.sh ] && exec node server.js\n',
+      'plain.sh': '',
+      'server.js': "require('http').createServer((_, response) => response.end('modes')).listen(process.env.PORT);",
+    };
+    for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
+    chmodSync(join(folder, 'start.sh'), 0o755);
+    const archive = join(folder, 'modes.tar.gz');
+    execFileSync('tar', ['-czf', archive, '-C', folder, ...Object.keys(files)]);
+    await page.goto(NEW_APP);
+    await source('Folder').check();
+    await page.getByLabel('Archive to upload').setInputFiles(archive);
+    await expect(page.getByLabel('Name', { exact: true })).toHaveValue('modes');
+    await page.getByRole('button', { name: 'Upload and deploy' }).click();
+    await expect(page).toHaveURL(/\/deployments\/dep_/);
+    await expect(head()).toContainText('Live', DEPLOYED);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 });
 
 test('a large folder arrives complete from a page and with a token, and is refused from a cross-site page', async () => {

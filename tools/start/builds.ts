@@ -18,6 +18,7 @@ const WEB_INPUTS = [
   // The web app serves them.
   'docs/*.md',
   'CHANGELOG.md',
+  'examples/**/*',
   'packages/{api,auth,contract,core,db,github,mail,outbound,settings,ui}/{package.json,src/**/*}',
   'packages/config/**/*.json',
   'prisma/schema/**/*.prisma',

@@ -13,6 +13,7 @@ import type { LogStore } from '@fairlead/core/log';
 import type { ActiveMember } from '@fairlead/core/member';
 import type { SecretKeys } from '@fairlead/core/secret';
 import type { AgentOffer } from '@fairlead/core/server';
+import type { TemplateId } from '@fairlead/core/template';
 import type { ActiveToken } from '@fairlead/core/token';
 import type { Database } from '@fairlead/db';
 import type { Github } from '@fairlead/github';
@@ -53,6 +54,8 @@ export interface ApiConfig extends HostPolicy, CertificateConfig {
   /** The script that installs the agent. Rejects when this control plane has no agent to offer. */
   agentDownload(): Promise<AgentDownload>;
   readonly agentOffers: AgentOffers;
+  /** Packs the files of a template as a tar.gz. */
+  readonly packTemplate: (template: TemplateId) => AsyncIterable<Uint8Array>;
   readonly controlPlane: ControlPlaneFacts;
   readonly dashboard: DashboardFacts;
 }

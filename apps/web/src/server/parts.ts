@@ -25,6 +25,7 @@ import { createHealthCheck, type HealthCheck } from './health-check.ts';
 import { type AgentBinaries, createAgentBinaries } from './install/agent-binaries.ts';
 import { createLiveSource } from './live/live-source.ts';
 import { startRateLimit } from './rate-limit.ts';
+import { createTemplatePacker } from './template-packer.ts';
 
 export interface WebParts extends ApiParts {
   readonly env: WebEnv;
@@ -140,6 +141,8 @@ async function createParts(): Promise<WebParts> {
       agentDownload: () => agentDownload(env, binaries),
       buildSlots: buildSlots(env),
       agentOffers: agentOffers(binaries),
+      // The build copies the examples beside the server, at their place in the repository.
+      packTemplate: createTemplatePacker(join(process.cwd(), '../../examples')),
       controlPlane: controlPlaneFacts(env, mail !== null),
       dashboard,
     },

@@ -1,11 +1,12 @@
 // Stores an uploaded tar.gz and answers with its digest, for deployment.create or, without an app, for app.create. Streams to
 // the store, never into memory. Requires the permission and scope of the deployment that will use it.
 import { environmentIdSchema } from '@fairlead/contract/ids';
-import { type AddResult, artifactBytesMax, recordArtifact } from '@fairlead/core/artifact';
+import { artifactBytesMax, recordArtifact } from '@fairlead/core/artifact';
 import { AppError, type OrganizationCtx } from '@fairlead/core/kernel';
 import { placementInputSchema } from '@fairlead/core/placement';
 import { z } from 'zod';
 import { type Access, requireAccess } from '../access.ts';
+import { addUpload, type Upload } from '../add-upload.ts';
 import { type ApiContext, type ApiParts, createContext } from '../context.ts';
 import { problemOf } from '../problem.ts';
 import { byPlacement, findScopeOfNewApp } from '../scopes.ts';
@@ -28,7 +29,7 @@ export async function answerPageUpload(parts: ApiParts, request: Request): Promi
 }
 
 /** Throws permission.denied, app.not_found and environment.not_found before a byte is read. */
-export async function answerUpload(ctx: ApiContext, request: Request): Promise<{ digest: string; sizeBytes: number }> {
+export async function answerUpload(ctx: ApiContext, request: Request): Promise<Upload> {
   const access = await requireAccess(ctx);
   const { organizationId } = access;
   const core = { organizationId, clock: ctx.clock, log: ctx.log };
@@ -41,16 +42,12 @@ export async function answerUpload(ctx: ApiContext, request: Request): Promise<{
   const announced = request.headers.get('content-length');
   const wanted = digestHeader.safeParse(request.headers.get('x-fairlead-digest'));
   // A broken upload looks like a shorter folder. Its length or digest shows that here, not after a build.
-  const added = await ctx.artifacts.add(organizationId, gzipOnly(request.body), {
+  const added = await addUpload(ctx.artifacts, organizationId, gzipOnly(request.body), {
     hex: wanted.data?.slice('sha256:'.length),
     sizeBytes: announced === null ? undefined : Number(announced),
   });
-  if (added.kind !== 'whole') throw refusalOf(added);
-  const digest = `sha256:${added.hex}`;
-  await ctx.database.tenant(organizationId, (tx) =>
-    recordArtifact({ ...core, tx }, { digest, kind: 'upload', sizeBytes: added.sizeBytes }),
-  );
-  return { digest, sizeBytes: added.sizeBytes };
+  await ctx.database.tenant(organizationId, (tx) => recordArtifact({ ...core, tx }, { ...added, kind: 'upload' }));
+  return added;
 }
 
 async function requireMayDeploy(core: OrganizationCtx, access: Access, query: URLSearchParams): Promise<void> {
@@ -70,21 +67,6 @@ async function requireMayDeploy(core: OrganizationCtx, access: Access, query: UR
   if (scope !== undefined && access.may(permission, scope)) return;
   if (!access.may(permission)) throw new AppError('permission.denied', { permission });
   throw new AppError('app.not_found', { appId });
-}
-
-function refusalOf(added: Exclude<AddResult, { readonly kind: 'whole' }>): AppError {
-  switch (added.kind) {
-    case 'too_large':
-      return new AppError('request.too_large', { bytesMax: artifactBytesMax });
-    case 'incomplete':
-      return new AppError('artifact.incomplete');
-    case 'wrong_digest':
-      return new AppError('artifact.digest_wrong', { digest: `sha256:${added.hex}` });
-    case 'no_room':
-      return new AppError('artifact.no_room');
-    case 'busy':
-      return new AppError('request.too_many');
-  }
 }
 
 async function* gzipOnly(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void> {

@@ -55,6 +55,7 @@ import {
 import { memberProcedure, router } from '../procedures.ts';
 import { approverIn, approverOfApp, approverOfAppChange, approverOfDeletedApp, approverOfMove } from '../protection.ts';
 import { byApp, byAppAndProject, byDeletedApp, byPlacement, bySeenPlacement, runsMovedApp } from '../scopes.ts';
+import { withTemplateUpload } from '../template-upload.ts';
 
 export const appRouter = router({
   list: memberProcedure('app.read', { input: listAppsInputSchema, lists: 'environment' })
@@ -73,8 +74,8 @@ export const appRouter = router({
     protection: approverOfNewApp,
   })
     .output(createAppOutputSchema)
-    .mutation(({ ctx, input }) =>
-      createApp(ctx.core, input, {
+    .mutation(async ({ ctx, input }) =>
+      createApp(ctx.core, await withTemplateUpload(ctx, input), {
         hosts: ctx.config,
         keys: ctx.secretKeys,
         reach: ctx.access.reach('domain.write'),

@@ -4,6 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
+import { gzipSync } from 'node:zlib';
 import { type AuthOptions, createAuth, createSignedCookies } from '@fairlead/auth';
 import type { InspectQuery } from '@fairlead/contract/inspection';
 import type { LiveEvent } from '@fairlead/contract/live';
@@ -147,6 +148,7 @@ export async function startApi(db: TestDatabase): Promise<TestApi> {
       acmeDirectoryUrl: 'https://authority.example.test/directory',
       publicHost: new URL(origin).hostname,
       agentOffers: { list: async () => [testAgent], read: () => Readable.from([agentProgram]) },
+      packTemplate: (template) => Readable.from([gzipSync(template)]),
       dashboard: {
         reach: 'served',
         settingsUrl: origin,

@@ -84,10 +84,14 @@ async function createPlacedApp(ctx: Ctx, input: CreateAppInput) {
   return { appId, environmentId, slug };
 }
 
-function columnsOf(
-  source: AppSource,
-  linkedUrl: string,
-): { repositoryUrl: string; rootFolder: string; branch: string } {
+interface SourceColumns {
+  readonly repositoryUrl: string;
+  readonly rootFolder: string;
+  readonly branch: string;
+  readonly template?: string;
+}
+
+function columnsOf(source: AppSource, linkedUrl: string): SourceColumns {
   switch (source.kind) {
     case 'github':
       return { repositoryUrl: linkedUrl, rootFolder: source.rootFolder, branch: source.branch };
@@ -97,6 +101,8 @@ function columnsOf(
       return { repositoryUrl: '', rootFolder: source.rootFolder, branch: '' };
     case 'image':
       return { repositoryUrl: '', rootFolder: '', branch: '' };
+    case 'template':
+      return { repositoryUrl: '', rootFolder: '', branch: '', template: source.template };
   }
 }
 

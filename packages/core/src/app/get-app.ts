@@ -7,6 +7,7 @@ import { AppError, type Ctx } from '../kernel/index.ts';
 import { type Reach, wholeReach } from '../role/index.ts';
 import { secretsProblemSchema } from '../secret/index.ts';
 import { hostInfoSchema, isConnected } from '../server/index.ts';
+import { templates } from '../template/index.ts';
 import { type AppDetail, type GetAppInput, instanceStateSchema } from './schema.ts';
 import { loadApps } from './store.ts';
 
@@ -36,6 +37,7 @@ export async function getApp(
     orderBy: [{ createdAt: 'asc' }, { host: 'asc' }, { pathPrefix: 'asc' }],
   });
   const { settings } = await findNewestConfig(ctx, placement);
+  const image = settings.builder === 'image' ? settings.image : null;
   return {
     ...summary,
     command: row.command,
@@ -69,9 +71,22 @@ export async function getApp(
     secretsProblem: secretsProblemSchema.nullable().parse(row.secretsProblem),
     waiting: await explainApp(ctx, placement, links.buildSlots, reach),
     deploysPaused: row.deploysPausedAt !== null,
-    image: settings.builder === 'image' ? settings.image : null,
+    image,
+    template: image === null && summary.repositoryUrl === '' ? await findTemplate(ctx, summary.id) : null,
     placements: await loadPlacements(ctx, summary, reach),
   };
+}
+
+/** Returns the title of the template that the app was created from, unless an upload has replaced it. */
+async function findTemplate({ tx, organizationId }: Ctx, appId: string): Promise<string | null> {
+  // The first deployment uploads the template itself.
+  const later = { where: { trigger: 'upload', number: { gt: 1 } }, select: { id: true }, take: 1 };
+  const { template, deployments } = await tx.app.findFirstOrThrow({
+    where: { id: appId, organizationId },
+    select: { template: true, deployments: later },
+  });
+  if (template === null || deployments.length > 0) return null;
+  return templates.find(({ id }) => id === template)?.title ?? template;
 }
 
 /** Loads the environments that may be seen, the primary one first. */

@@ -23,6 +23,7 @@ import { nameSchema, slugSchema } from '../kernel/text.ts';
 import { placementRefSchema } from '../placement/schema.ts';
 import { secretItemsSchema, secretsProblemSchema } from '../secret/schema.ts';
 import { branchSchema, repositoryUrlSchema, rootFolderSchema } from '../source/schema.ts';
+import { templateIdSchema } from '../template/schema.ts';
 
 export const appStatusSchema = z.enum([
   'not_deployed',
@@ -135,6 +136,8 @@ export const appDetailSchema = appSummarySchema.extend({
   deploysPaused: z.boolean(),
   /** The image that its settings name instead of a repository; null: they name none. */
   image: z.string().nullable(),
+  /** Title of the template that it consists of; null after an upload, and with a repository or an image. */
+  template: z.string().nullable(),
   /** All environments where the app runs, the primary one first. */
   placements: z.array(
     z.object({
@@ -212,6 +215,8 @@ export const appSourceSchema = z.discriminatedUnion('kind', [
   }),
   z.object({ kind: z.literal('image'), image: imageSchema.min(1, 'Name the image that should run.') }),
   z.object({ kind: z.literal('upload'), rootFolder: rootFolderSchema.default('') }),
+  /** An example that comes with the control plane and is deployed like an upload. */
+  z.object({ kind: z.literal('template'), template: templateIdSchema }),
 ]);
 export type AppSource = z.infer<typeof appSourceSchema>;
 
@@ -249,6 +254,12 @@ export const createAppInputSchema = z
         code: 'custom',
         message: 'An image has no other builder. Leave this out.',
         path: ['settings', 'builder'],
+      });
+    if (source.kind === 'template' && firstDeploy !== 'deploy')
+      check.addIssue({
+        code: 'custom',
+        message: 'A template is deployed when its app is created. Leave this out.',
+        path: ['firstDeploy'],
       });
     if (credential?.kind === 'ssh' && firstDeploy === 'deploy')
       check.addIssue({

@@ -5,10 +5,17 @@ import { readAllTables } from '@fairlead/db/testing/cluster';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { recordArtifact } from '../artifact/index.ts';
 import { loadSettings } from '../config/index.ts';
-import { getDeployment } from '../deployment/index.ts';
+import { createDeployment, getDeployment } from '../deployment/index.ts';
 import { createSecretKeys } from '../secret/index.ts';
 import { auditEventsOf, type TestWorld, testHosts, testWorld, testWrapper } from '../testing/index.ts';
-import { addEnvironment, addEnvironmentInputSchema, createApp, createAppInputSchema, getApp } from './index.ts';
+import {
+  addEnvironment,
+  addEnvironmentInputSchema,
+  createApp,
+  createAppInputSchema,
+  getApp,
+  updateApp,
+} from './index.ts';
 
 let db: TestDatabase;
 let world: TestWorld;
@@ -92,6 +99,10 @@ const refusedApps: Record<string, readonly [string | RegExp, () => object, objec
   'a host on other servers': ['domain.elsewhere', () => ({ domain: { host: 'taken.example.test', pathPrefix: '/x' } })],
   'a host out of reach': ['permission.denied', () => ({}), { reach: unreached }],
   'an unknown upload': ['artifact.not_found', () => ({ firstDeploy: { uploadDigest: `sha256:${'0'.repeat(64)}` } })],
+  'a template that was not uploaded': [
+    'deployment.no_source',
+    () => ({ source: { kind: 'template', template: 'node' }, credential: undefined }),
+  ],
   'a deployment without a source': [
     'deployment.no_source',
     () => ({ source: { kind: 'upload' }, credential: undefined }),
@@ -205,6 +216,29 @@ test('a new app deploys an earlier upload', async () => {
   const { deploymentId } = await create({ name: 'Sent', source, serverIds: [second], firstDeploy: { uploadDigest } });
   const row = await world.system(({ tx }) => tx.deployment.findFirstOrThrow({ where: { id: deploymentId ?? '' } }));
   expect(row).toMatchObject({ trigger: 'upload', uploadDigest });
+});
+
+test('an app is its template until it gets a source of its own', async () => {
+  const source = { kind: 'template', template: 'node' };
+  const input = { name: 'Started', source, serverIds: [second] };
+  expect(createAppInputSchema.safeParse({ ...input, firstDeploy: 'none' }).error?.issues).toMatchObject([
+    { path: ['firstDeploy'] },
+  ]);
+  const { id: appId, slug } = await world.tenant((ctx) =>
+    createApp(
+      ctx,
+      { ...createAppInputSchema.parse(input), firstDeploy: { uploadDigest } },
+      { hosts, keys: world.keys },
+    ),
+  );
+  const templateOf = async () => (await world.tenant((ctx) => getApp(ctx, { slug }, hosts))).template;
+  expect(await templateOf()).toBe('Node.js');
+  await world.tenant((ctx) => updateApp(ctx, { appId, repositoryUrl: git.repositoryUrl }));
+  expect(await templateOf()).toBeNull();
+  await world.tenant((ctx) => updateApp(ctx, { appId, repositoryUrl: '' }));
+  expect(await templateOf()).toBe('Node.js');
+  await world.tenant((ctx) => createDeployment(ctx, { appId, uploadDigest }));
+  expect(await templateOf()).toBeNull();
 });
 
 test('an image takes no other builder, and no server is listed twice', () => {

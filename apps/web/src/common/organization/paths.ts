@@ -17,6 +17,7 @@ export function pathsOf(organization: string) {
     apps: `${root}/apps`,
     deletedApps: `${root}/apps?view=deleted`,
     newApp: `${root}/apps/new`,
+    newAppFromTemplate: `${root}/apps/new?source=template`,
     app: ofApp(''),
     appDeployments: ofApp('/deployments'),
     appPreviews: ofApp('/previews'),

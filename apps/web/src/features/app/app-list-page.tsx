@@ -133,9 +133,14 @@ function NoApps({ isOneProject }: { readonly isOneProject: boolean }) {
       title={isOneProject ? 'No apps in this project' : 'No apps yet'}
       action={
         can('app.write') ? (
-          <HoverLink href={paths.newApp} className={buttonClass('accent')}>
-            New app
-          </HoverLink>
+          <>
+            <HoverLink href={paths.newAppFromTemplate} className={buttonClass()}>
+              Start from a template
+            </HoverLink>
+            <HoverLink href={paths.newApp} className={buttonClass('accent')}>
+              New app
+            </HoverLink>
+          </>
         ) : null
       }
     >

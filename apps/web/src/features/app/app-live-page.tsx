@@ -81,13 +81,13 @@ export function AppLivePage({ slug, initial, initialRange }: AppLivePageProps) {
 }
 
 function Source({ app }: { readonly app: AppDetail }) {
-  const { paths } = useMe();
+  const { paths, can } = useMe();
   const servers = placementOf(app)?.servers ?? [app];
   const rows = [
     ...(app.image !== null
       ? [{ term: 'Image', value: app.image }]
       : app.repositoryUrl === ''
-        ? [{ term: 'Folder', value: 'uploaded' }]
+        ? [app.template === null ? { term: 'Folder', value: 'uploaded' } : { term: 'Template', value: app.template }]
         : [
             { term: 'Repository', value: repositoryName(app.repositoryUrl) },
             { term: 'Branch', value: app.branch || 'default' },
@@ -122,6 +122,15 @@ function Source({ app }: { readonly app: AppDetail }) {
           </dd>
         </div>
       </dl>
+      {app.template !== null && can('app.write', app) ? (
+        <p className="border-line border-t px-4 py-3 text-pretty text-ink-soft text-sm">
+          To deploy your own code, press Upload, or enter a Git repository in{' '}
+          <HoverLink href={paths.appSettingsIn('source')(app.slug)} className="rounded-mark underline">
+            Source & build
+          </HoverLink>
+          .
+        </p>
+      ) : null}
     </Card>
   );
 }

@@ -45,7 +45,8 @@ export function FolderField({ value, error, onValue }: FolderFieldProps) {
         className={error === undefined ? 'text-ink-faint text-sm' : 'text-bad-text text-sm'}
         aria-live="polite"
       >
-        {error ?? 'Files of .git, node_modules and .env are not uploaded. All files are uploaded as executable.'}
+        {error ??
+          'A folder is sent without .git, node_modules and .env files, and all of its files become executable. A .tar.gz keeps its file modes.'}
       </p>
       <input
         ref={folder}

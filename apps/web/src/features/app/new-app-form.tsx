@@ -1,12 +1,14 @@
 'use client';
 // Form of a new app: one call creates it with everything in the form.
 import { commandOf } from '@fairlead/core/kernel/command';
+import { type Template, templateFolder } from '@fairlead/core/template/rules';
 import { buttonClass } from '@fairlead/ui/button';
 import { Card } from '@fairlead/ui/card';
 import { ErrorNote } from '@fairlead/ui/error-state';
 import { Field, Input } from '@fairlead/ui/input';
 import { SubmitButton } from '@fairlead/ui/submit-button';
 import { skipToken, useQuery } from '@tanstack/react-query';
+import { useSearchParams } from 'next/navigation';
 import { type FormEvent, useState } from 'react';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { Repository, ServerSummary } from '../../api/types.ts';
@@ -46,16 +48,18 @@ export function NewAppForm({ servers, onKey }: NewAppFormProps) {
   const create = useCreateApp(onKey);
   const { fields: errors, note } = create.errors;
   const environments = useQuery(trpc.environment.list.queryOptions()).data?.items ?? [];
-  const [kind, setKind] = useState<SourceKind>('https');
+  const opensTemplates = useSearchParams().get('source') === 'template';
+  const [kind, setKind] = useState<SourceKind>(opensTemplates ? 'template' : 'https');
   const [hasSwitchedKind, setHasSwitchedKind] = useState(false);
   const [serverId, setServerId] = useState(() => (servers.find((each) => each.state === 'online') ?? servers[0])?.id);
   const [address, setAddress] = useState('');
   /** Address when its field lost focus; null if it is not valid. */
   const [checkedAddress, setCheckedAddress] = useState<string | null>(null);
   const [picked, setPicked] = useState<PickedSource | null>(null);
-  const [lacksFolder, setLacksFolder] = useState(false);
   const [repository, setRepository] = useState<Repository | null>(null);
-  const [lacksRepository, setLacksRepository] = useState(false);
+  const [template, setTemplate] = useState<Template | null>(null);
+  /** True after the form was sent without a folder, repository or template. */
+  const [lacksChoice, setLacksChoice] = useState(false);
   const [name, setName] = useState<string | null>(null);
   const [host, setHost] = useState<string | null>(null);
   const [rootFolder, setRootFolder] = useState('');
@@ -78,17 +82,13 @@ export function NewAppForm({ servers, onKey }: NewAppFormProps) {
   const plan = usePlan({ repositoryUrl, serverId, builder, ...planned });
   const detected = plan.inspection?.kind === 'plan' ? plan.inspection.plan : null;
   const server = servers.find(({ id }) => id === serverId);
-  const suggested =
-    kind === 'folder'
-      ? (picked?.name ?? '')
-      : kind === 'image'
-        ? suggestImageName(address)
-        : suggestName(isGithub ? (repository?.url ?? '') : address);
-  const shownName = name ?? suggested;
+  const shownName = name ?? suggestedName(kind, { address, picked, repository, template });
   // A host under .localhost resolves to this machine only.
   const shownHost = host ?? (server?.isLocal === true ? suggestHost(shownName) : '');
   const isGit = kind === 'https' || kind === 'ssh' || isGithub;
   const isImage = kind === 'image';
+  const isTemplate = kind === 'template';
+  const needsContainers = isImage || (isTemplate && template?.needs === 'containers');
   const isPlanned = (kind === 'https' || isGithub) && plan.isAsked;
   const hasContainers = servers.some(canContain);
 
@@ -97,17 +97,21 @@ export function NewAppForm({ servers, onKey }: NewAppFormProps) {
     setKind(next);
     setAddress('');
     setCheckedAddress(null);
-    setLacksFolder(false);
-    setLacksRepository(false);
-    // Switch to a server that can run containers when the selected one can't.
-    if (next === 'image' && server !== undefined && !canContain(server)) setServerId(servers.find(canContain)?.id);
+    setLacksChoice(false);
+    if (next === 'image') switchToContainers();
+  };
+  /** Selects a server that can run containers when the selected one can't. */
+  const switchToContainers = () => {
+    if (server !== undefined && !canContain(server)) setServerId(servers.find(canContain)?.id);
   };
 
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
-    setLacksFolder(kind === 'folder' && (picked === null || (picked.kind === 'folder' && picked.files.length === 0)));
-    setLacksRepository(isGithub && repository === null);
-    if (serverId === undefined || (kind === 'folder' && picked === null) || (isGithub && repository === null)) return;
+    const isEmpty = picked === null || (picked.kind === 'folder' && picked.files.length === 0);
+    const lacks =
+      (kind === 'folder' && isEmpty) || (isGithub && repository === null) || (isTemplate && template === null);
+    setLacksChoice(lacks);
+    if (serverId === undefined || lacks) return;
     const form = new FormData(event.currentTarget);
     const text = (field: string) => String(form.get(field) ?? '').trim();
     const [branch, username, password] = [text('branch'), text('username'), String(form.get('password') ?? '')];
@@ -117,15 +121,16 @@ export function NewAppForm({ servers, onKey }: NewAppFormProps) {
     create.run(
       {
         name: shownName,
-        source: sourceOf(kind, { address: address.trim(), repository, branch, rootFolder }),
+        source: sourceOf(kind, { address: address.trim(), repository, template, branch, rootFolder }),
         ...(kind === 'ssh' ? { credential: { kind } } : {}),
         ...(hasCredential ? { credential: { ...credentialTarget(kind, address.trim()), username, password } } : {}),
         ...(environment === undefined ? {} : { environmentId: environment.id }),
         serverIds: [serverId, ...form.getAll('additionalServerIds').map(String)],
         ...(isPlanned ? { command: commandOf(plan.draft.start) } : {}),
-        settings: isImage
-          ? {}
-          : { ...(builder === 'auto' ? {} : { builder }), ...(isPlanned ? overridesOf(plan.draft) : {}) },
+        settings:
+          isImage || isTemplate
+            ? {}
+            : { ...(builder === 'auto' ? {} : { builder }), ...(isPlanned ? overridesOf(plan.draft) : {}) },
         ...(secrets.length === 0 ? {} : { secrets }),
         ...(shownHost === '' ? {} : { domain: { host: shownHost } }),
         // The host of the repository needs the deploy key first.
@@ -152,11 +157,21 @@ export function NewAppForm({ servers, onKey }: NewAppFormProps) {
           onAddress={setAddress}
           onLeave={setCheckedAddress}
           picked={picked}
-          pickError={lacksFolder ? 'Choose the folder of the app, or a .tar.gz of it.' : undefined}
-          onPick={setPicked}
           repository={repository}
-          repositoryError={lacksRepository ? 'Choose a repository.' : errors.address}
+          template={template}
+          choiceError={lacksChoice ? LACKS_CHOICE[kind] : isGithub ? errors.address : undefined}
+          hasContainers={hasContainers}
+          onPick={(next) => {
+            setLacksChoice(false);
+            setPicked(next);
+          }}
+          onTemplate={(next) => {
+            setLacksChoice(false);
+            setTemplate(next);
+            if (next.needs === 'containers') switchToContainers();
+          }}
           onRepository={(next) => {
+            setLacksChoice(false);
             setRepository(next);
             setRootFolder('');
             setPlanned({ branch: '', rootFolder: '' });
@@ -171,7 +186,7 @@ export function NewAppForm({ servers, onKey }: NewAppFormProps) {
           <ServerField
             servers={servers}
             value={server}
-            needsContainers={isImage}
+            needsContainers={needsContainers}
             error={errors.serverId}
             onValue={setServerId}
           />
@@ -187,7 +202,7 @@ export function NewAppForm({ servers, onKey }: NewAppFormProps) {
               onLeave={(branch) => setPlanned({ ...planned, branch })}
             />
           ) : null}
-          {isImage ? null : (
+          {isImage || isTemplate ? null : (
             <Field
               label="Root folder"
               hint={kind === 'folder' ? 'Default: whole folder' : 'Default: repository root'}
@@ -222,7 +237,9 @@ export function NewAppForm({ servers, onKey }: NewAppFormProps) {
             )}
           </Field>
           {environments.length > 1 ? <EnvironmentField environments={environments} /> : null}
-          {isImage ? null : <BuilderField value={builder} hasContainers={hasContainers} onValue={setBuilder} />}
+          {isImage || isTemplate ? null : (
+            <BuilderField value={builder} hasContainers={hasContainers} onValue={setBuilder} />
+          )}
         </div>
         {isGithub ? (
           <AppFolders
@@ -246,7 +263,7 @@ export function NewAppForm({ servers, onKey }: NewAppFormProps) {
             }}
           />
         ) : null}
-        <AdditionalServers servers={servers.filter(({ id }) => id !== serverId)} needsContainers={isImage} />
+        <AdditionalServers servers={servers.filter(({ id }) => id !== serverId)} needsContainers={needsContainers} />
         {note === null ? null : <ErrorNote>{note}</ErrorNote>}
         <UploadMeter progress={create.progress} />
         <div className="flex items-center justify-end gap-2">
@@ -267,14 +284,48 @@ export function NewAppForm({ servers, onKey }: NewAppFormProps) {
   );
 }
 
-interface SourceInput {
+/** Errors of a form that was sent before its source was chosen. */
+const LACKS_CHOICE: Partial<Record<SourceKind, string>> = {
+  folder: 'Choose the folder of the app, or a .tar.gz of it.',
+  github: 'Choose a repository.',
+  template: 'Choose a template.',
+};
+
+interface Choices {
   readonly address: string;
   readonly repository: Repository | null;
+  readonly template: Template | null;
+}
+
+function suggestedName(
+  kind: SourceKind,
+  { address, picked, repository, template }: Choices & { readonly picked: PickedSource | null },
+): string {
+  switch (kind) {
+    case 'folder':
+      return picked?.name ?? '';
+    case 'image':
+      return suggestImageName(address);
+    case 'template':
+      return template === null ? '' : templateFolder(template.id);
+    case 'github':
+      return suggestName(repository?.url ?? '');
+    case 'https':
+    case 'ssh':
+      return suggestName(address);
+  }
+}
+
+interface SourceInput extends Choices {
   readonly branch: string;
   readonly rootFolder: string;
 }
 
-function sourceOf(kind: SourceKind, { address, repository, branch, rootFolder }: SourceInput): NewApp['source'] {
+function sourceOf(
+  kind: SourceKind,
+  { address, repository, template, branch, rootFolder }: SourceInput,
+): NewApp['source'] {
+  if (kind === 'template' && template !== null) return { kind, template: template.id };
   if (kind === 'image') return { kind, image: address };
   if (kind === 'folder') return { kind: 'upload', rootFolder };
   if (kind !== 'github' || repository === null) return { kind: 'git', repositoryUrl: address, branch, rootFolder };

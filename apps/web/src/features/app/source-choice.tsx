@@ -1,10 +1,10 @@
 'use client';
 // Choice of an app's source as tiles. A source that no server supports is shown with the reason.
-import { cn } from '@fairlead/ui/lib/class-names';
-import { Box, FolderUp, GitBranch, GitPullRequest, KeyRound, type LucideIcon } from 'lucide-react';
+import { Box, FolderUp, GitBranch, GitPullRequest, KeyRound, LayoutTemplate, type LucideIcon } from 'lucide-react';
 import { useId } from 'react';
+import { ChoiceTile } from './choice-tile.tsx';
 
-export type SourceKind = 'github' | 'https' | 'ssh' | 'image' | 'folder';
+export type SourceKind = 'github' | 'https' | 'ssh' | 'image' | 'folder' | 'template';
 
 const TILES: readonly {
   readonly kind: SourceKind;
@@ -22,6 +22,7 @@ const TILES: readonly {
   { kind: 'ssh', title: 'Git over SSH', detail: 'With a deploy key for this app', Icon: KeyRound },
   { kind: 'image', title: 'Image', detail: 'From a container registry', Icon: Box },
   { kind: 'folder', title: 'Folder', detail: 'Uploaded from this computer', Icon: FolderUp },
+  { kind: 'template', title: 'Template', detail: 'A small app to start from', Icon: LayoutTemplate },
 ];
 
 export interface SourceChoiceProps {
@@ -36,62 +37,21 @@ export function SourceChoice({ value, refused, onValue }: SourceChoiceProps) {
   return (
     <fieldset>
       <legend className="mb-1.5 font-medium">Source</legend>
-      <div className="grid grid-cols-2 gap-2 max-sm:first:*:col-span-2 sm:grid-cols-5">
+      <div className="grid grid-cols-2 gap-2 sm:grid-cols-3">
         {TILES.map(({ kind, title, detail, Icon }) => (
-          <Tile
+          <ChoiceTile
             key={kind}
             name={name}
             title={title}
-            detail={refused[kind] ?? detail}
-            Icon={Icon}
+            icon={<Icon size={15} aria-hidden="true" className="shrink-0" />}
             checked={kind === value}
             disabled={refused[kind] !== undefined}
             onCheck={() => onValue(kind)}
-          />
+          >
+            {refused[kind] ?? detail}
+          </ChoiceTile>
         ))}
       </div>
     </fieldset>
-  );
-}
-
-interface TileProps {
-  readonly name: string;
-  readonly title: string;
-  readonly detail: string;
-  readonly Icon: LucideIcon;
-  readonly checked: boolean;
-  readonly disabled: boolean;
-  readonly onCheck: () => void;
-}
-
-function Tile({ name, title, detail, Icon, checked, disabled, onCheck }: TileProps) {
-  const detailId = useId();
-  return (
-    <label
-      className={cn(
-        'relative flex flex-col gap-1 rounded-card border p-3 transition-colors duration-120',
-        'has-focus-visible:outline-2 has-focus-visible:outline-offset-2 has-focus-visible:outline-accent',
-        checked ? 'border-accent bg-sunken' : 'border-line',
-        disabled ? 'cursor-not-allowed' : 'cursor-pointer hover:bg-hover',
-      )}
-    >
-      <input
-        type="radio"
-        name={name}
-        aria-label={title}
-        aria-describedby={detailId}
-        checked={checked}
-        disabled={disabled}
-        onChange={onCheck}
-        className="absolute inset-0 cursor-[inherit] appearance-none rounded-card outline-none"
-      />
-      <span className={cn('flex items-center gap-2 font-medium', disabled && 'text-ink-faint')}>
-        <Icon size={15} aria-hidden="true" className="shrink-0" />
-        {title}
-      </span>
-      <span id={detailId} className="text-pretty text-ink-faint text-sm">
-        {detail}
-      </span>
-    </label>
   );
 }

@@ -1,6 +1,9 @@
 'use client';
 // Fields of each kind of source. Uncontrolled, except where the rest of the form depends on them.
+import type { Template } from '@fairlead/core/template/rules';
 import { Field, Input } from '@fairlead/ui/input';
+import { Skeleton } from '@fairlead/ui/skeleton';
+import dynamic from 'next/dynamic';
 import { type ReactNode, useState } from 'react';
 import type { Repository } from '../../api/types.ts';
 import { FolderField } from './folder-field.tsx';
@@ -8,6 +11,11 @@ import type { NewAppErrors } from './form-errors.ts';
 import { RepositoryPicker } from './repository-picker.tsx';
 import type { SourceKind } from './source-choice.tsx';
 import type { PickedSource } from './upload-folder.ts';
+
+const TemplateField = dynamic(() => import('./template-field.tsx').then((module) => module.TemplateField), {
+  ssr: false,
+  loading: () => <Skeleton className="h-[440px]" />,
+});
 
 export interface SourceFieldsProps {
   readonly kind: SourceKind;
@@ -20,19 +28,26 @@ export interface SourceFieldsProps {
   /** Runs when the address is complete, so that its branches and its plan can be fetched. */
   readonly onLeave: (address: string | null) => void;
   readonly picked: PickedSource | null;
-  readonly pickError: string | undefined;
   readonly repository: Repository | null;
-  readonly repositoryError: string | undefined;
-  readonly onRepository: (repository: Repository) => void;
+  readonly template: Template | null;
+  /** Error of the folder, repository or template. */
+  readonly choiceError: string | undefined;
+  /** True if a server can run containers. */
+  readonly hasContainers: boolean;
   readonly onPick: (picked: PickedSource) => void;
+  readonly onRepository: (repository: Repository) => void;
+  readonly onTemplate: (template: Template) => void;
 }
 
-export function SourceFields({ kind, errors, autoFocus, address, onAddress, onLeave, ...folder }: SourceFieldsProps) {
-  if (kind === 'folder') {
-    return <FolderField value={folder.picked} error={folder.pickError} onValue={folder.onPick} />;
-  }
+export function SourceFields({ kind, errors, autoFocus, address, onAddress, onLeave, ...choice }: SourceFieldsProps) {
+  const { choiceError, hasContainers } = choice;
+  if (kind === 'folder') return <FolderField value={choice.picked} error={choiceError} onValue={choice.onPick} />;
   if (kind === 'github') {
-    return <RepositoryPicker value={folder.repository} error={folder.repositoryError} onValue={folder.onRepository} />;
+    return <RepositoryPicker value={choice.repository} error={choiceError} onValue={choice.onRepository} />;
+  }
+  if (kind === 'template') {
+    const { template, onTemplate } = choice;
+    return <TemplateField value={template} error={choiceError} hasContainers={hasContainers} onValue={onTemplate} />;
   }
   if (kind === 'image') {
     return (

@@ -1,6 +1,6 @@
 // Uploads a folder or an archive of one to the control plane with progress. Returns the digest for the deployment.
+import { packTarGz } from '../../common/app/tar.ts';
 import type { PickedFile } from './picked-folder.ts';
-import { packTarGz } from './tar.ts';
 
 /** Selected source: files of a folder, or a tar.gz. */
 export type PickedSource =

@@ -1,5 +1,6 @@
 'use client';
 // Source and build settings of an app: the repository and how it becomes an artifact.
+import type { AppDetail } from '../../api/types.ts';
 import { TextField } from '../../common/form/fields.tsx';
 import { Section } from '../../common/form/section.tsx';
 import { BuildSection } from './build-section.tsx';
@@ -19,6 +20,12 @@ export function SourceSettings(page: SettingsPageProps) {
   );
 }
 
+function noRepositoryHint({ template }: AppDetail): string {
+  return template === null
+    ? 'None: this app uses an image or uploaded folders.'
+    : `None: this app is the ${template} template. Enter the repository of your own code.`;
+}
+
 function SourceSection({ draft, app }: SectionProps) {
   const field = bindApp(draft);
   const hasEnvironments = app.placements.length > 1;
@@ -26,7 +33,7 @@ function SourceSection({ draft, app }: SectionProps) {
     <Section title="Source" detail={hasEnvironments ? 'In all environments, except the branch' : undefined}>
       <TextField
         label="Git repository"
-        hint={app.repositoryUrl === '' ? 'None: this app uses an image or uploaded folders.' : null}
+        hint={app.repositoryUrl === '' ? noRepositoryHint(app) : null}
         className="sm:col-span-2"
         placeholder="https://git.example/team/app.git"
         {...field('repositoryUrl')}

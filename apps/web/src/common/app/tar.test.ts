@@ -1,4 +1,4 @@
-// Tests of the browser's tar writer against the tar program of this machine.
+// Tests of the tar writer against the tar program of this machine.
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -33,6 +33,17 @@ test('every file comes out with its whole path and its bytes', async () => {
   } finally {
     rmSync(folder, { recursive: true });
   }
+});
+
+test('a file is executable unless its mode says otherwise', async () => {
+  const entries = [
+    { path: 'picked', file: new Blob(['1']) },
+    { path: 'run.sh', file: new Blob(['1']), mode: 0o755 },
+    { path: 'page.html', file: new Blob(['1']), mode: 0o644 },
+  ];
+  const packed = await new Response(packTarGz(entries)).arrayBuffer();
+  const listed = execFileSync('tar', ['-tvzf', '-'], { input: Buffer.from(packed), encoding: 'utf8' });
+  expect(listed.split('\n').map((line) => line.slice(0, 10))).toEqual(['-rwxr-xr-x', '-rwxr-xr-x', '-rw-r--r--', '']);
 });
 
 test('a pax record counts its own digits at every length', async () => {

@@ -1,10 +1,12 @@
-// Tar.gz writer for the browser, in POSIX.1-2017 pax format ("ustar Interchange Format", "pax Extended Header Block").
+// Tar.gz writer for browsers and the web server, in POSIX.1-2017 pax format ("ustar Interchange Format", "pax Extended Header Block").
 // Streams: holds at most one piece of one file in memory.
 
 export interface TarEntry {
   /** Path relative to the folder, with slashes. */
   readonly path: string;
   readonly file: Blob;
+  /** Permission bits; default: executable. */
+  readonly mode?: number;
 }
 
 const BLOCK = 512;
@@ -12,7 +14,7 @@ const NAME_BYTES = 100;
 /**
  * A browser does not reveal the executable bit: set it for all files, because a script without it would break a build.
  */
-const MODE = 0o755;
+const DEFAULT_MODE = 0o755;
 const MODIFIED = 0;
 const encoder = new TextEncoder();
 
@@ -32,15 +34,15 @@ export function packTarGz(entries: readonly TarEntry[]): ReadableStream<Uint8Arr
 }
 
 async function* pack(entries: readonly TarEntry[]): AsyncGenerator<Uint8Array<ArrayBuffer>, void> {
-  for (const { path, file } of entries) {
+  for (const { path, file, mode = DEFAULT_MODE } of entries) {
     const name = encoder.encode(path);
     if (name.length > NAME_BYTES) {
       // The path does not fit into the next header: an extended header before it holds the whole path.
       const record = paxRecord('path', path);
-      yield header(encoder.encode('pax'), record.length, 'x');
+      yield header(encoder.encode('pax'), { sizeBytes: record.length, kind: 'x', mode });
       yield padded(record);
     }
-    yield header(name.slice(0, NAME_BYTES), file.size, '0');
+    yield header(name.slice(0, NAME_BYTES), { sizeBytes: file.size, kind: '0', mode });
     const reader = file.stream().getReader();
     for (let piece = await reader.read(); !piece.done; piece = await reader.read()) yield new Uint8Array(piece.value);
     if (file.size % BLOCK > 0) yield new Uint8Array(BLOCK - (file.size % BLOCK));
@@ -48,12 +50,18 @@ async function* pack(entries: readonly TarEntry[]): AsyncGenerator<Uint8Array<Ar
   yield new Uint8Array(2 * BLOCK);
 }
 
-function header(name: Uint8Array, sizeBytes: number, kind: '0' | 'x'): Uint8Array<ArrayBuffer> {
+interface Header {
+  readonly sizeBytes: number;
+  readonly kind: '0' | 'x';
+  readonly mode: number;
+}
+
+function header(name: Uint8Array, { sizeBytes, kind, mode }: Header): Uint8Array<ArrayBuffer> {
   const block = new Uint8Array(BLOCK);
   const put = (text: string, at: number) => block.set(encoder.encode(text), at);
   const octal = (value: number, digits: number) => `${value.toString(8).padStart(digits, '0')}\0`;
   block.set(name, 0);
-  put(octal(MODE, 7), 100);
+  put(octal(mode, 7), 100);
   put(octal(0, 7), 108);
   put(octal(0, 7), 116);
   put(octal(sizeBytes, 11), 124);

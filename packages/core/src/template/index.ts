@@ -1,0 +1,1 @@
+export { type TemplateId, templateFolder, templates } from './rules.ts';
