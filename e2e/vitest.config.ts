@@ -1,7 +1,7 @@
 import { vitestConfig } from '@fairlead/config/vitest';
 
 const base = vitestConfig({
-  include: ['perf/**/*.test.ts', 'push/**/*.test.ts', 'real-apps/**/*.test.ts', 'system/**/*.test.ts'],
+  include: ['perf', 'push', 'real-apps', 'system', 'ui'].map((folder) => `${folder}/**/*.test.ts`),
   testTimeoutMs: 300_000,
 });
 

@@ -1,14 +1,16 @@
-// Checks one page with axe against WCAG 2.2 AA, in both themes.
+// Checks one page with axe against WCAG 2.2 AA, in a theme or in both, and its width on a phone.
 import AxeBuilder from '@axe-core/playwright';
 import { expect, type Page } from '@playwright/test';
 
 const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'];
-const PHONE = { width: 390, height: 844 };
+export type Theme = 'light' | 'dark';
+
+export const PHONE = { width: 390, height: 844 };
 export const WIDE = { width: 1440, height: 900 };
 const SERIOUS = new Set(['serious', 'critical']);
 
 /** Returns serious findings, one line each: theme, rule and element. */
-async function findFaults(page: Page, theme: 'light' | 'dark'): Promise<string[]> {
+export async function findFaults(page: Page, theme: Theme): Promise<string[]> {
   const builder = new AxeBuilder({ page });
   // A theme changes nothing but colors.
   const { violations } = await (theme === 'light'
@@ -22,6 +24,11 @@ async function findFaults(page: Page, theme: 'light' | 'dark'): Promise<string[]
     );
 }
 
+/** Returns how many pixels the page is wider than its window. */
+export function findOverflow(page: Page): Promise<number> {
+  return page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+}
+
 /** Checks the page as it stands, open dialogs included: no finding in either theme, and nothing wider than a phone. */
 export async function checkAppearance(page: Page): Promise<void> {
   const faults: string[] = [];
@@ -32,7 +39,6 @@ export async function checkAppearance(page: Page): Promise<void> {
   expect(faults).toEqual([]);
   await page.setViewportSize(PHONE);
   // Charts redraw once they know their width.
-  const over = () => page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
-  await expect.poll(over, 'the page is wider than a phone').toBeLessThanOrEqual(0);
+  await expect.poll(() => findOverflow(page), 'the page is wider than a phone').toBeLessThanOrEqual(0);
   await page.setViewportSize(WIDE);
 }

@@ -1,10 +1,11 @@
 import { defineConfig } from '@playwright/test';
-import { CHROMIUM } from '../../tools/test/debian.ts';
+import { LAUNCH_OPTIONS } from './launch-options.ts';
+import { SPECS } from './sample.ts';
 
 // One product serves the whole run (global-setup.ts), so tests run one after another.
 export default defineConfig({
   testDir: import.meta.dirname,
-  testMatch: '*.spec.ts',
+  testMatch: SPECS,
   globalSetup: './global-setup.ts',
   workers: 1,
   fullyParallel: false,
@@ -18,18 +19,6 @@ export default defineConfig({
     // Recording every test takes a third of the browser's time. Record one spec with `--trace retain-on-failure`.
     trace: 'off',
     screenshot: 'only-on-failure',
-    launchOptions: {
-      executablePath: process.env.CHROMIUM_PATH ?? CHROMIUM.file,
-      args: [
-        '--no-sandbox',
-        '--disable-gpu',
-        '--disable-quic',
-        '--disable-background-networking',
-        '--disable-component-update',
-        '--disable-sync',
-        '--no-first-run',
-        '--disable-dev-shm-usage',
-      ],
-    },
+    launchOptions: LAUNCH_OPTIONS,
   },
 });

@@ -1,5 +1,5 @@
 // Opens a browser context with a signed-in person, by default the owner.
-import { type Browser, type BrowserContextOptions, expect, type Page } from '@playwright/test';
+import { type Browser, type BrowserContext, type BrowserContextOptions, expect, type Page } from '@playwright/test';
 import { ADA, type Person, signIn } from '../../tools/lib/dashboard-client.ts';
 
 /** Slug of the organization that the first start creates. */
@@ -19,6 +19,17 @@ export async function openSignedIn(
   });
   expect(signedIn.ok()).toBe(true);
   return context.newPage();
+}
+
+/** Removes the session of the context while `work` runs. */
+export async function withoutSession(context: BrowserContext, work: () => Promise<void>): Promise<void> {
+  const cookies = await context.cookies();
+  await context.clearCookies();
+  try {
+    await work();
+  } finally {
+    await context.addCookies(cookies);
+  }
 }
 
 /** Adds a person to the organization by a link of the owner, and opens a page for them, which the caller must close. */

@@ -15,6 +15,7 @@ export const CHROMIUM: DebianProgram = {
   packages: ['chromium-headless-shell', 'fonts-liberation'],
 };
 export const DOCKER: DebianProgram = { file: '/usr/sbin/dockerd', packages: ['docker.io'] };
+export const FIREFOX: DebianProgram = { file: '/usr/bin/firefox-esr', packages: ['firefox-esr'] };
 export const GIT_LFS: DebianProgram = { file: '/usr/bin/git-lfs', packages: ['git-lfs'] };
 export const GO: DebianProgram = { file: '/usr/bin/go', packages: ['golang-go'] };
 export const CURL: DebianProgram = { file: '/usr/bin/curl', packages: ['curl'] };

@@ -82,13 +82,14 @@ const STAGES: readonly Stage[] = [
   },
   {
     name: 'ui',
-    what: 'the product in a browser',
+    what: 'the product in a browser: a sample of what npm run check:ui runs',
     needs: [CHROMIUM, NFTABLES],
     after: ['agent', 'web'],
     run: async (say) => {
       const agent = await buildAgent(silent);
       await buildWeb(silent);
-      return runPlaywright(join(ROOT, 'e2e/ui/playwright.config.ts'), { FAIRLEAD_E2E_AGENT: agent }, say);
+      const env = { FAIRLEAD_E2E_AGENT: agent, FAIRLEAD_E2E_SAMPLE: '1' };
+      return runPlaywright(join(ROOT, 'e2e/ui/playwright.config.ts'), env, say);
     },
   },
   {
