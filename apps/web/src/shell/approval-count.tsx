@@ -1,6 +1,6 @@
 'use client';
 // Number of deployments that wait for the approval of the reader. Shows nothing without one.
-import { formatInteger } from '@fairlead/ui/lib/format';
+import { useFormats } from '@fairlead/ui/formats';
 import { useQuery } from '@tanstack/react-query';
 import { useTRPC } from '../api/trpc.tsx';
 import { useMe } from '../common/organization/me.tsx';
@@ -9,6 +9,7 @@ import { useMe } from '../common/organization/me.tsx';
 const REREAD_EVERY_MS = 60_000;
 
 export function ApprovalCount() {
+  const { formatInteger } = useFormats();
   const { canAnywhere } = useMe();
   const waiting = useQuery({
     ...useTRPC().deployment.list.queryOptions({ attention: { kind: 'approval' }, limit: 1 }),

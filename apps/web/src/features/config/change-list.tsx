@@ -1,9 +1,10 @@
 // The changes of a form before they are saved: field, saved value, new value, and what needs a deployment.
-import { plural } from '@fairlead/ui/lib/format';
+import { useFormats } from '@fairlead/ui/formats';
 import { ChevronRight } from 'lucide-react';
 import type { ChangeLine } from './changes.ts';
 
 export function ChangeList({ lines }: { readonly lines: readonly ChangeLine[] }) {
+  const { plural } = useFormats();
   if (lines.length === 0) return null;
   return (
     <details className="group basis-full">
