@@ -1,6 +1,6 @@
 'use client';
 // Server page: charts on a shared time axis, apps, facts from the agent, and proxy settings.
-import { formatBytes } from '@fairlead/ui/lib/format';
+import { type Formats, useFormats } from '@fairlead/ui/formats';
 import { PageHeader } from '@fairlead/ui/page-header';
 import { StateMark } from '@fairlead/ui/state-pill';
 import { useQuery } from '@tanstack/react-query';
@@ -72,14 +72,15 @@ function ServerMachine({ server }: { readonly server: ServerDetail }) {
 const CLOCK_WARN_MS = 2000;
 
 /** Warns about a nearly full disk, on which builds are refused before it is full. */
-function diskWarning(disk: Disk | null): string | null {
+function diskWarning(disk: Disk | null, { formatBytes }: Formats): string | null {
   if (disk === null || disk.share <= DISK_SHORT_SHARE) return null;
   return `Its disk has ${formatBytes(disk.freeBytes)} left of ${formatBytes(disk.totalBytes)}. Fairlead deletes old artifacts, caches and logs itself. Free more space, or builds here are refused.`;
 }
 
 function Warnings({ server, disk }: { readonly server: ServerDetail; readonly disk: Disk | null }) {
+  const formats = useFormats();
   // The agent's forecast comes first; without it, the free space decides.
-  const full = server.diskWarning ?? diskWarning(disk);
+  const full = server.diskWarning ?? diskWarning(disk, formats);
   const warnings = [
     full === null ? [] : [full],
     server.refusedReason === null
@@ -87,7 +88,7 @@ function Warnings({ server, disk }: { readonly server: ServerDetail; readonly di
       : [`The agent rejected the newest desired state and keeps the last valid one: ${server.refusedReason}`],
     Math.abs(server.clockOffsetMs) > CLOCK_WARN_MS
       ? [
-          `Its clock is ${(server.clockOffsetMs / 1000).toFixed(1)} s off. Charts are corrected. Set up time synchronization on the server.`,
+          `Its clock is ${formats.formatFixed(server.clockOffsetMs / 1000, 1)} s off. Charts are corrected. Set up time synchronization on the server.`,
         ]
       : [],
     // Complete sentences, each with its reason.
