@@ -1,4 +1,5 @@
 // Histogram above a log: number of lines over time, errors and warnings in their colours.
+import { useClockFormats } from './clock-formats.tsx';
 import { useFormats } from './formats.tsx';
 import { logBuckets } from './lib/log-histogram.ts';
 import type { LogViewLine } from './lib/log-lines.ts';
@@ -7,7 +8,8 @@ const BUCKETS = 80;
 const HEIGHT_PX = 28;
 
 export function LogHistogram({ lines }: { readonly lines: readonly LogViewLine[] }) {
-  const { plural, formatLogTime } = useFormats();
+  const { plural } = useFormats();
+  const { formatLogTime } = useClockFormats();
   const buckets = logBuckets(lines, BUCKETS);
   const most = Math.max(...buckets.map(({ errors, warnings, others }) => errors + warnings + others));
   const [first, last] = [buckets[0]?.startMs, lines.findLast(({ unixMs }) => unixMs !== null)?.unixMs ?? null];

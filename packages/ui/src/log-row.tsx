@@ -1,9 +1,11 @@
 // Row of a log: a line with its columns, or the title of a group.
 
 import type { CSSProperties, MouseEvent } from 'react';
+import { useClockFormats } from './clock-formats.tsx';
 import { useFormats } from './formats.tsx';
 import { type AnsiColour, ansiParts, plain } from './lib/ansi.ts';
 import { cn } from './lib/class-names.ts';
+import { formatLogTimeUtc } from './lib/clock-format.ts';
 import {
   type LogField,
   type LogLevel,
@@ -12,7 +14,6 @@ import {
   type MarkedPart,
   markMatches,
 } from './lib/log-lines.ts';
-import { formatLogTimeUtc } from './lib/time-format.ts';
 
 /** Height in pixels of a line that does not wrap. */
 export const LOG_ROW_PX = 24;
@@ -69,7 +70,7 @@ export interface LineRowProps {
 
 export function LineRow(props: LineRowProps) {
   const { index, line, columns, query, marked, wraps, href, onLink, contextHref, onField } = props;
-  const { formatLogTime } = useFormats();
+  const { formatLogTime } = useClockFormats();
   const isError = line.level === 'error';
   const time =
     line.unixMs === null ? null : (

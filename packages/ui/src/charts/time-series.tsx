@@ -2,7 +2,7 @@
 // Time chart with title and figures above the plot. The newest values stay beside the title, those at the cursor beside it.
 import { Fragment, useMemo } from 'react';
 import { Area, CartesianGrid, ComposedChart, Line, ResponsiveContainer, XAxis, YAxis } from 'recharts';
-import { useFormats } from '../formats.tsx';
+import { useClockFormats } from '../clock-formats.tsx';
 import { cn } from '../lib/class-names.ts';
 import { useChartGroup } from './chart-group.tsx';
 import { PLOT, PlotOverlay } from './plot-overlay.tsx';
@@ -65,7 +65,7 @@ export function TimeSeriesChart(props: TimeSeriesChartProps) {
   const { title, rows, series, band, format, base = 1000, floor = 0, height = 160, className, previous, extra } = props;
   const { previousKeys } = props;
   const { span, stepMs, zoneOffsetMs } = useChartGroup();
-  const formats = useFormats();
+  const formats = useClockFormats();
   const compared = useMemo(
     () => (previous === undefined ? [] : (previousKeys ?? series.map(({ key }) => key))),
     [previous, previousKeys, series],

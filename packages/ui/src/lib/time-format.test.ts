@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { formatLogTimeUtc, formatUtc, timeFormats } from './time-format.ts';
+import { clockFormats, formatLogTimeUtc } from './clock-format.ts';
+import { formatUtc, timeFormats } from './time-format.ts';
 
 const at = new Date('2026-11-28T15:05:56.123Z');
 /** Intl puts a narrow space before AM and PM. */
@@ -22,11 +23,11 @@ test('the exact time adds UTC, and an invalid date is empty', () => {
 });
 
 test('times of logs have 24 hours and milliseconds', () => {
-  expect(timeFormats('en-US', 'Asia/Kolkata').formatLogTime(at)).toBe('Nov 28, 20:35:56.123');
+  expect(clockFormats('en-US', 'Asia/Kolkata').formatLogTime(at)).toBe('Nov 28, 20:35:56.123');
   expect(formatLogTimeUtc(at.getTime())).toBe('2026-11-28 15:05:56.123 UTC');
 });
 
 test('the digits are Latin and the calendar is that of ISO 8601 in every locale', () => {
   expect(timeFormats('th-TH', 'UTC').formatDay(at)).toContain('2026');
-  expect(timeFormats('fa-IR', 'UTC').formatClock(at)).toBe('15:05');
+  expect(clockFormats('fa-IR', 'UTC').formatClock(at)).toBe('15:05');
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { timeFormats } from '../../lib/time-format.ts';
+import { clockFormats } from '../../lib/clock-format.ts';
 import { type Marker, placeMarkers } from './markers.ts';
 import { endLabels, median, prepareMultiples } from './multiples.ts';
 import { sparklinePaths } from './sparkline.ts';
@@ -64,12 +64,12 @@ describe('time axis', () => {
   });
 
   test('labels are as precise as the span requires', () => {
-    const british = timeFormats('en-GB', 'UTC');
+    const british = clockFormats('en-GB', 'UTC');
     expect(timeLabel(noon, HOUR, british)).toBe('12:00');
     expect(timeLabel(noon, 7 * 24 * HOUR, british)).toBe('20 Nov');
     expect(cursorLabel(noon + 5000, HOUR, british)).toBe('12:00:05');
     expect(cursorLabel(noon, 24 * HOUR, british)).toBe('20 Nov, 12:00');
-    expect(timeLabel(noon, HOUR, timeFormats('de-DE', 'Asia/Kolkata'))).toBe('17:30');
+    expect(timeLabel(noon, HOUR, clockFormats('de-DE', 'Asia/Kolkata'))).toBe('17:30');
   });
 });
 

@@ -1,5 +1,5 @@
 // Ticks and labels of axes at round values. Pure.
-import type { TimeFormats } from '../../lib/time-format.ts';
+import type { ClockFormats } from '../../lib/clock-format.ts';
 
 const STEPS = [1, 2, 2.5, 5, 10] as const;
 
@@ -56,15 +56,13 @@ export function timeTicks(from: number, to: number, wanted: number, offsetMs = 0
   return ticks;
 }
 
-type Labels = Pick<TimeFormats, 'formatShortDay' | 'formatClock' | 'formatClockSeconds' | 'formatShortTime'>;
-
 /** Formats a tick as `14:05`, or `20 Nov` when the ticks are a day or more apart. */
-export function timeLabel(at: number, spanMs: number, formats: Labels): string {
+export function timeLabel(at: number, spanMs: number, formats: ClockFormats): string {
   return spanMs > 2 * DAY ? formats.formatShortDay(at) : formats.formatClock(at);
 }
 
 /** Formats the cursor's time: with seconds for a span of up to two hours, with the date for a longer one. */
-export function cursorLabel(at: number, spanMs: number, formats: Labels): string {
+export function cursorLabel(at: number, spanMs: number, formats: ClockFormats): string {
   return spanMs <= 2 * HOUR ? formats.formatClockSeconds(at) : formats.formatShortTime(at);
 }
 
