@@ -1,3 +1,4 @@
+'use client';
 // The changes of a form before they are saved: field, saved value, new value, and what needs a deployment.
 import { useFormats } from '@fairlead/ui/formats';
 import { ChevronRight } from 'lucide-react';
@@ -5,7 +6,6 @@ import type { ChangeLine } from './changes.ts';
 
 export function ChangeList({ lines }: { readonly lines: readonly ChangeLine[] }) {
   const { plural } = useFormats();
-  if (lines.length === 0) return null;
   return (
     <details className="group basis-full">
       <summary className="flex w-fit cursor-pointer list-none items-center gap-1.5 rounded-mark font-medium text-sm hover:text-ink [&::-webkit-details-marker]:hidden">

@@ -4,6 +4,7 @@
 import { useFormats } from '@fairlead/ui/formats';
 import { Skeleton } from '@fairlead/ui/skeleton';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import dynamic from 'next/dynamic';
 import { type FormEvent, type ReactNode, useState } from 'react';
 import { readFailure } from '../../api/failure.ts';
 import { useTRPC } from '../../api/trpc.tsx';
@@ -14,10 +15,11 @@ import { SaveBar } from '../../common/form/save-bar.tsx';
 import { useFreshMutation, wasCancelled } from '../../common/identity/confirm-identity.tsx';
 import { useMe } from '../../common/organization/me.tsx';
 import { QueryView } from '../../common/page/query-view.tsx';
-import { ChangeList } from './change-list.tsx';
 import { changeLines, effectText, type SettingsValues } from './changes.ts';
 import { appChangesOf, appFieldsOf, changesOf, type Draft } from './draft.ts';
 import { NotDeployed } from './not-deployed.tsx';
+
+const ChangeList = dynamic(() => import('./change-list.tsx').then((module) => module.ChangeList), { ssr: false });
 
 export interface SettingsPageProps {
   readonly slug: string;
@@ -153,7 +155,7 @@ function OpenForm({ title, app, placement, saved, result, onEdit, onSaved, onDis
           detail={effectText(lines.map(({ effect }) => effect))}
           saved={result}
         >
-          <ChangeList lines={lines} />
+          {lines.length === 0 ? null : <ChangeList lines={lines} />}
         </SaveBar>
       )}
     </form>
