@@ -135,12 +135,12 @@ test('the audit log is filtered by action, actor, name and day, by its URL, and 
   await expect(page.getByText('No events match these filters')).toBeVisible();
   await chooseFilter(page, 'Action', 'Deployments');
   await expect(rows.first()).toContainText('API token');
-  await page.getByLabel('From (day, UTC)').fill('2999-01-01');
+  await page.getByLabel('From (day)').fill('2999-01-01');
   await expect(page.getByText('No events match these filters')).toBeVisible();
   await page.goto(`${AUDIT}?search=pipeline`);
   await expect(rows.first()).toContainText('pipeline');
   await page.getByLabel('Search by name').fill('nothing has this name');
   await expect(page.getByText('No events match these filters')).toBeVisible();
   await page.getByRole('button', { name: 'Verify log' }).click();
-  await expect(page.getByText(/^Log verified: \d+ events\.$/)).toBeVisible();
+  await expect(page.getByText(/^Log verified: [\d,]+ events\.$/)).toBeVisible();
 });

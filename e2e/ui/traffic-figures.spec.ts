@@ -1,6 +1,6 @@
 // Browser tests of figures and charts: after some traffic each number on the app's page, the server's page and the
 // overview is the API's, and the charts' period can be chosen. Runs after product.spec.ts.
-import { formatBytes, formatCount, formatMs, formatPercent, plural } from '@fairlead/ui/lib/format';
+import { numberFormats } from '@fairlead/ui/lib/format';
 import { expect, type Page, test } from '@playwright/test';
 import { ADA, type Dashboard, signIn } from '../../tools/lib/dashboard-client.ts';
 import { startTraffic } from '../../tools/lib/traffic.ts';
@@ -8,6 +8,8 @@ import { checkAppearance } from './accessibility.ts';
 import { openSignedIn } from './signed-in.ts';
 
 test.describe.configure({ mode: 'serial' });
+
+const { formatBytes, formatCount, formatMs, formatPercent, plural } = numberFormats('en-US');
 
 const ORGANIZATION = 'my-organization';
 const APP = `/${ORGANIZATION}/apps/hello`;

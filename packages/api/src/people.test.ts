@@ -170,6 +170,22 @@ test('an organization that requires a second factor refuses members without one,
   expect((await caller.session.me()).organizations).toEqual([]);
 });
 
+test('a person chooses locale and time zone, and keeps the name; null is the browser’s', async () => {
+  const dia = await api.signUp('Dia', 'viewer');
+  // A caller reads its session once.
+  const caller = () => api.caller(dia.cookie);
+  expect((await caller().session.me()).user).toMatchObject({ locale: null, timeZone: null });
+  await caller().account.update({ locale: 'de-DE', timeZone: 'Asia/Kolkata' });
+  const chosen = { name: 'Dia', locale: 'de-DE', timeZone: 'Asia/Kolkata' };
+  expect((await caller().session.me()).user).toMatchObject(chosen);
+  expect(await caller().account.get()).toMatchObject(chosen);
+  await caller().account.update({ name: 'Diana', timeZone: null });
+  expect(await caller().account.get()).toMatchObject({ name: 'Diana', locale: 'de-DE', timeZone: null });
+  for (const unknown of [{ locale: 'tlh' }, { timeZone: 'Mars/Olympus' }]) {
+    expect(await errorCode(caller().account.update(unknown))).toBe('input.invalid');
+  }
+});
+
 test('a person’s tokens count a passkey as their second factor', async () => {
   const cyd = await api.signUp('Cyd', 'admin');
   const { token } = await api.caller(cyd.cookie).token.create({ name: 'CI', permissions: ['app.read'] });

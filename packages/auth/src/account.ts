@@ -27,6 +27,9 @@ import {
 export interface AccountView {
   readonly name: string;
   readonly email: string;
+  /** Null: the browser's. */
+  readonly locale: string | null;
+  readonly timeZone: string | null;
   readonly isEmailVerified: boolean;
   /** True for an authenticator app; passkeys are listed below. */
   readonly hasSecondFactor: boolean;
@@ -34,6 +37,13 @@ export interface AccountView {
   /** True if this control plane can send mail. */
   readonly canMail: boolean;
   readonly passkeys: readonly PasskeyView[];
+}
+
+/** Fields that a person changes without a proof; null: the browser's. */
+interface AccountFields {
+  readonly name?: string | undefined;
+  readonly locale?: string | null | undefined;
+  readonly timeZone?: string | null | undefined;
 }
 
 export interface SessionView {
@@ -78,6 +88,8 @@ export function createAccountActions(internals: Internals) {
       return {
         name: user.name,
         email: user.email,
+        locale: user.locale,
+        timeZone: user.timeZone,
         isEmailVerified: user.emailVerified,
         hasSecondFactor: user.twoFactorEnabled,
         recoveryCodesLeft: await countRecoveryCodes(internals, user.id),
@@ -86,8 +98,14 @@ export function createAccountActions(internals: Internals) {
       };
     },
 
-    update: async ({ session }: Caller, { name }: { name: string }): Promise<void> => {
-      await client().user.update({ where: { id: session.user.id }, data: { name } });
+    /** Changes the given fields. */
+    update: async ({ session }: Caller, { name, locale, timeZone }: AccountFields): Promise<void> => {
+      const data = {
+        ...(name === undefined ? {} : { name }),
+        ...(locale === undefined ? {} : { locale }),
+        ...(timeZone === undefined ? {} : { timeZone }),
+      };
+      await client().user.update({ where: { id: session.user.id }, data });
     },
 
     /** Proves again who sits there. Throws account.password_wrong, request.too_many. */

@@ -27,6 +27,9 @@ export interface Session {
     readonly id: string;
     readonly name: string;
     readonly email: string;
+    /** Locale and time zone of numbers and times; null: those of the browser. */
+    readonly locale: string | null;
+    readonly timeZone: string | null;
     /** True if signing in by password also requires a code of their authenticator app. */
     readonly hasAuthenticatorApp: boolean;
     /** This session has proven more than the password: a passkey, a code of the authenticator app or a recovery code. */
@@ -128,6 +131,8 @@ export function createAuth(options: AuthOptions): Auth {
         id: user.id,
         name: user.name,
         email: user.email,
+        locale: user.locale ?? null,
+        timeZone: user.timeZone ?? null,
         hasAuthenticatorApp: user.twoFactorEnabled === true,
         hasSecondFactor: (session.secondFactorAt ?? null) !== null,
       },

@@ -80,6 +80,12 @@ export function buildLibrary(
         secondFactorAt: { type: 'date', required: false, input: false },
       },
     },
+    user: {
+      additionalFields: {
+        locale: { type: 'string', required: false, input: false },
+        timeZone: { type: 'string', required: false, input: false },
+      },
+    },
     plugins: [
       passkey({
         rpID: new URL(passkeyUrl).hostname,

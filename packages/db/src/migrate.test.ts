@@ -536,6 +536,17 @@ test('the migrations of rollouts and drains are taken back by their scripts, and
   expect(await migrate({ url, dir: migrationsDir, log: quietly })).toEqual(names);
 });
 
+test('the migration of locale and time zone is taken back by its script, and applied again', async () => {
+  const url = await emptyDatabase();
+  await migrate({ url, dir: migrationsDir, log: quietly });
+  const name = '20261128203000_account_region';
+  await query(url, await readFile(join(migrationsDir, `../rollback/${name}.sql`), 'utf8'));
+  const left = `SELECT column_name FROM information_schema.columns
+    WHERE table_name = 'user' AND column_name IN ('locale', 'time_zone')`;
+  expect(await query(url, left)).toEqual([]);
+  expect(await migrate({ url, dir: migrationsDir, log: quietly })).toEqual([name]);
+});
+
 /** Drops the foreign keys of tables, so that their rows need no rows of other tables. */
 async function dropForeignKeys(url: string, tables: readonly string[]): Promise<void> {
   const names = tables.map((table) => `'${table}'::regclass`).join(', ');

@@ -1,13 +1,15 @@
 // Histogram above a log: number of lines over time, errors and warnings in their colours.
-import { plural } from './lib/format.ts';
+import { useClockFormats } from './clock-formats.tsx';
+import { useFormats } from './formats.tsx';
 import { logBuckets } from './lib/log-histogram.ts';
 import type { LogViewLine } from './lib/log-lines.ts';
-import { formatLogTime } from './lib/log-time.ts';
 
 const BUCKETS = 80;
 const HEIGHT_PX = 28;
 
 export function LogHistogram({ lines }: { readonly lines: readonly LogViewLine[] }) {
+  const { plural } = useFormats();
+  const { formatLogTime } = useClockFormats();
   const buckets = logBuckets(lines, BUCKETS);
   const most = Math.max(...buckets.map(({ errors, warnings, others }) => errors + warnings + others));
   const [first, last] = [buckets[0]?.startMs, lines.findLast(({ unixMs }) => unixMs !== null)?.unixMs ?? null];

@@ -1,8 +1,11 @@
 // Row of a log: a line with its columns, or the title of a group.
 
 import type { CSSProperties, MouseEvent } from 'react';
+import { useClockFormats } from './clock-formats.tsx';
+import { useFormats } from './formats.tsx';
 import { type AnsiColour, ansiParts, plain } from './lib/ansi.ts';
 import { cn } from './lib/class-names.ts';
+import { formatLogTimeUtc } from './lib/clock-format.ts';
 import {
   type LogField,
   type LogLevel,
@@ -11,7 +14,6 @@ import {
   type MarkedPart,
   markMatches,
 } from './lib/log-lines.ts';
-import { formatLogTime, formatLogTimeUtc } from './lib/log-time.ts';
 
 /** Height in pixels of a line that does not wrap. */
 export const LOG_ROW_PX = 24;
@@ -68,6 +70,7 @@ export interface LineRowProps {
 
 export function LineRow(props: LineRowProps) {
   const { index, line, columns, query, marked, wraps, href, onLink, contextHref, onField } = props;
+  const { formatLogTime } = useClockFormats();
   const isError = line.level === 'error';
   const time =
     line.unixMs === null ? null : (
@@ -236,6 +239,7 @@ export interface GroupRowProps {
 }
 
 export function GroupRow({ title, row, onToggle }: GroupRowProps) {
+  const { plural } = useFormats();
   return (
     <button
       type="button"
@@ -253,7 +257,7 @@ export function GroupRow({ title, row, onToggle }: GroupRowProps) {
         <path d="M3.5 2 6.5 5l-3 3" fill="none" stroke="currentColor" strokeWidth="1.4" strokeLinecap="round" />
       </svg>
       <span className="font-medium">{title}</span>
-      <span className="tabular">{row.lineCount === 1 ? '1 line' : `${row.lineCount} lines`}</span>
+      <span className="tabular">{plural(row.lineCount, 'line')}</span>
       <span aria-hidden="true" className="mr-4 h-px flex-1 bg-line" />
     </button>
   );

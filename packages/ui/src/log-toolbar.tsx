@@ -3,9 +3,10 @@
 import type { ReactNode } from 'react';
 import { Button, IconButton } from './button.tsx';
 import { CopyButton } from './copy-button.tsx';
+import { useFormats } from './formats.tsx';
 import { cn } from './lib/class-names.ts';
 import type { LogViewLine } from './lib/log-lines.ts';
-import { zoneLabel } from './lib/log-time.ts';
+import { zoneOffset } from './lib/time-zone.ts';
 import { SearchInput } from './search-input.tsx';
 import { StateText } from './state-pill.tsx';
 
@@ -31,6 +32,7 @@ export interface FindProps {
 
 export function LogToolbar(props: LogToolbarProps) {
   const { lines, live, find, status, errorCount, wraps, fileName, onJumpToError, onWrapsChange } = props;
+  const { plural, timeZone } = useFormats();
   const lastMs = lines.findLast(({ unixMs }) => unixMs !== null)?.unixMs ?? null;
   return (
     <div className="flex min-h-12 flex-wrap items-center gap-2 border-line border-b px-2 py-1.5">
@@ -46,7 +48,7 @@ export function LogToolbar(props: LogToolbarProps) {
           <Button
             size="small"
             variant="danger-outline"
-            title={errorCount === 1 ? '1 error' : `${errorCount} errors; press again for the next one`}
+            title={errorCount === 1 ? '1 error' : `${plural(errorCount, 'error')}; press again for the next one`}
             onClick={onJumpToError}
           >
             Jump to error
@@ -55,9 +57,9 @@ export function LogToolbar(props: LogToolbarProps) {
         {lastMs === null ? null : (
           <span
             className="px-1.5 text-ink-faint text-sm max-sm:hidden"
-            title="Time zone of the times. Hover over a time for UTC."
+            title={`Times in ${timeZone}. Hover over a time for UTC.`}
           >
-            {zoneLabel(lastMs)}
+            {zoneOffset(lastMs, timeZone)}
           </span>
         )}
         <IconButton
@@ -84,6 +86,7 @@ export function LogToolbar(props: LogToolbarProps) {
 }
 
 function Find({ query, matchCount, matchAt, onQueryChange, onMove }: FindProps) {
+  const { formatInteger } = useFormats();
   return (
     <>
       <SearchInput
@@ -100,7 +103,7 @@ function Find({ query, matchCount, matchAt, onQueryChange, onMove }: FindProps) 
       {query.trim() === '' ? null : (
         <>
           <span className="tabular whitespace-nowrap text-sm text-ink-faint" aria-live="polite">
-            {matchCount === 0 ? 'No match' : `${matchAt + 1} of ${matchCount}`}
+            {matchCount === 0 ? 'No match' : `${formatInteger(matchAt + 1)} of ${formatInteger(matchCount)}`}
           </span>
           <IconButton label="Previous match" size="small" disabled={matchCount === 0} onClick={() => onMove(-1)}>
             <Icon path="m4.5 9.75 3.5-3.5 3.5 3.5" />

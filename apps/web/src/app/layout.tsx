@@ -7,7 +7,9 @@ import type { Metadata, Viewport } from 'next';
 import { cookies } from 'next/headers';
 import { connection } from 'next/server';
 import type { ReactNode } from 'react';
+import { BrowserViewer } from '../common/region/browser-viewer.tsx';
 import { isTheme, type Theme, themeCookie } from '../common/theme/theme.ts';
+import { readBrowserViewer } from '../server/viewer.ts';
 
 export const metadata: Metadata = {
   title: { default: 'Fairlead', template: '%s · Fairlead' },
@@ -26,7 +28,7 @@ export const viewport: Viewport = {
 
 export default async function RootLayout({ children }: { readonly children: ReactNode }) {
   await connection();
-  const theme = await readTheme();
+  const [theme, viewer] = await Promise.all([readTheme(), readBrowserViewer()]);
   return (
     <html
       lang="en"
@@ -36,7 +38,9 @@ export default async function RootLayout({ children }: { readonly children: Reac
       suppressHydrationWarning
     >
       <body>
-        <ToastProvider>{children}</ToastProvider>
+        <BrowserViewer known={viewer}>
+          <ToastProvider>{children}</ToastProvider>
+        </BrowserViewer>
       </body>
     </html>
   );

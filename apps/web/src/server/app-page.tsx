@@ -5,7 +5,7 @@ import type { AppDetail } from '../api/types.ts';
 import { organizationPage, type PageContext } from './organization-page.tsx';
 import type { PageApi } from './page-api.tsx';
 
-interface AppPageContext extends Pick<PageContext<unknown>, 'api' | 'search'> {
+interface AppPageContext extends Pick<PageContext<unknown>, 'api' | 'search' | 'timeZone'> {
   readonly slug: string;
   readonly app: AppDetail;
   /** Input of calls about this app in this environment. */
@@ -14,9 +14,10 @@ interface AppPageContext extends Pick<PageContext<unknown>, 'api' | 'search'> {
 
 export function appPage(render: (context: AppPageContext) => Promise<ReactNode>) {
   return organizationPage<{ readonly organization: string; readonly slug: string }>(
-    async ({ api, params: { slug }, search }) => {
+    async ({ api, params: { slug }, search, timeZone }) => {
       const app = await loadApp(api, slug, search('environment'));
-      return render({ api, search, slug, app, placement: { appId: app.id, environmentId: app.environmentId } });
+      const placement = { appId: app.id, environmentId: app.environmentId };
+      return render({ api, search, timeZone, slug, app, placement });
     },
   );
 }

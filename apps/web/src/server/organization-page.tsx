@@ -2,6 +2,7 @@
 import 'server-only';
 import type { ReactNode } from 'react';
 import { Hydrated, type PageApi, pageApi } from './page-api.tsx';
+import { readTimeZone } from './viewer.ts';
 
 interface OrganizationParams {
   readonly organization: string;
@@ -14,6 +15,8 @@ export interface PageContext<Params> {
   readonly params: Params;
   /** Returns one value of the URL's query as the client reads it: the first of several, '' if there is none. */
   readonly search: (name: string) => string;
+  /** Returns the viewer's time zone. */
+  readonly timeZone: () => Promise<string>;
 }
 
 interface PageProps<Params> {
@@ -28,7 +31,9 @@ export function organizationPage<Params extends OrganizationParams = Organizatio
     const known = await params;
     const query = await searchParams;
     const api = await pageApi(known.organization);
-    const content = await render({ api, params: known, search: (name) => readSearch(query, name) });
+    const search = (name: string) => readSearch(query, name);
+    const timeZone = () => readTimeZone(api);
+    const content = await render({ api, params: known, search, timeZone });
     return <Hydrated organization={known.organization}>{content}</Hydrated>;
   };
 }

@@ -1,7 +1,7 @@
 'use client';
 // Number of deployments that wait for the approval of the reader. Shows nothing without one.
+import { useFormats } from '@fairlead/ui/formats';
 import { cn } from '@fairlead/ui/lib/class-names';
-import { formatInteger } from '@fairlead/ui/lib/format';
 import { useQuery } from '@tanstack/react-query';
 import { useTRPC } from '../api/trpc.tsx';
 import { useMe } from '../common/organization/me.tsx';
@@ -15,6 +15,7 @@ export interface ApprovalCountProps {
 }
 
 export function ApprovalCount({ className }: ApprovalCountProps) {
+  const { formatInteger } = useFormats();
   const { canAnywhere } = useMe();
   const waiting = useQuery({
     ...useTRPC().deployment.list.queryOptions({ attention: { kind: 'approval' }, limit: 1 }),

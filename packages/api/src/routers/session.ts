@@ -7,9 +7,9 @@ import { router, signedInProcedure } from '../procedures.ts';
 
 export const sessionRouter = router({
   me: signedInProcedure.output(meSchema).query(async ({ ctx }) => {
-    const { id, name, email, hasSecondFactor } = ctx.signedIn.user;
+    const { id, name, email, locale, timeZone, hasSecondFactor } = ctx.signedIn.user;
     return inSystemScope(ctx, 'list the memberships of a person', async (core) => ({
-      user: { id, name, email, hasSecondFactor },
+      user: { id, name, email, locale, timeZone, hasSecondFactor },
       organizations: await listMemberships(core, { userId: id }),
       operatedOrganizationId: await findOperatedOrganization(core, { userId: id }),
     }));

@@ -1,6 +1,7 @@
 // Schemas of a person's own account: the data of its page and the inputs of its forms.
 import { githubAppIdSchema } from '@fairlead/contract/ids';
 import { z } from 'zod';
+import { isLocale, isTimeZone } from '../kernel/region.ts';
 import { nameSchema } from '../kernel/text.ts';
 
 export const passwordSchema = z
@@ -25,6 +26,9 @@ export const passkeySchema = z.object({
 export const accountSchema = z.object({
   name: z.string(),
   email: z.string(),
+  /** Null: the browser's. */
+  locale: z.string().nullable(),
+  timeZone: z.string().nullable(),
   isEmailVerified: z.boolean(),
   hasSecondFactor: z.boolean(),
   recoveryCodesLeft: z.number().int(),
@@ -66,7 +70,17 @@ export const accountEventSchema = z.object({
   detail: z.string().nullable(),
 });
 
-export const updateAccountInputSchema = z.object({ name: nameSchema });
+/** Locale without extensions that Intl has data for, such as `de-DE`. */
+const localeSchema = z.string().max(35).refine(isLocale, 'Choose a language and region from the list.');
+/** IANA name of a time zone. */
+const timeZoneSchema = z.string().max(64).refine(isTimeZone, 'Choose a time zone from the list.');
+
+/** A missing field stays as it is; null is the browser's. */
+export const updateAccountInputSchema = z.object({
+  name: nameSchema.optional(),
+  locale: localeSchema.nullable().optional(),
+  timeZone: timeZoneSchema.nullable().optional(),
+});
 export const confirmInputSchema = z.object({ password: typedPasswordSchema });
 export const updatePasswordInputSchema = z.object({ current: typedPasswordSchema, next: passwordSchema });
 export const emailInputSchema = z.object({ email: emailSchema });

@@ -7,6 +7,9 @@ export const userSchema = z.object({
   id: z.string(),
   name: z.string(),
   email: z.string(),
+  /** Null: the browser's. */
+  locale: z.string().nullable(),
+  timeZone: z.string().nullable(),
   hasSecondFactor: z.boolean(),
 });
 

@@ -1,6 +1,8 @@
 'use client';
 // Charts of one time span with a shared axis, cursor, zoom and deployment markers.
 import { createContext, type ReactNode, useContext, useState } from 'react';
+import { useFormats } from '../formats.tsx';
+import { zoneOffsetMs as offsetMs } from '../lib/time-zone.ts';
 import { CursorContext, createCursorStore } from './cursor.ts';
 import type { Marker } from './prepare/markers.ts';
 
@@ -39,7 +41,7 @@ const NO_MARKERS: readonly Marker[] = [];
 
 export function ChartGroup({ span, stepMs, markers = NO_MARKERS, onZoom, children }: ChartGroupProps) {
   const [cursor] = useState(createCursorStore);
-  const zoneOffsetMs = -new Date(span.to).getTimezoneOffset() * 60_000;
+  const zoneOffsetMs = offsetMs(span.to, useFormats().timeZone);
   return (
     <CursorContext value={cursor}>
       <GroupContext value={{ span, stepMs, markers, zoneOffsetMs, onZoom }}>{children}</GroupContext>

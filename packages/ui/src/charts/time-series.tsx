@@ -2,6 +2,7 @@
 // Time chart with title and figures above the plot. The newest values stay beside the title, those at the cursor beside it.
 import { Fragment, useMemo } from 'react';
 import { Area, CartesianGrid, ComposedChart, Line, ResponsiveContainer, XAxis, YAxis } from 'recharts';
+import { useClockFormats } from '../clock-formats.tsx';
 import { cn } from '../lib/class-names.ts';
 import { useChartGroup } from './chart-group.tsx';
 import { PLOT, PlotOverlay } from './plot-overlay.tsx';
@@ -64,6 +65,7 @@ export function TimeSeriesChart(props: TimeSeriesChartProps) {
   const { title, rows, series, band, format, base = 1000, floor = 0, height = 160, className, previous, extra } = props;
   const { previousKeys } = props;
   const { span, stepMs, zoneOffsetMs } = useChartGroup();
+  const formats = useClockFormats();
   const compared = useMemo(
     () => (previous === undefined ? [] : (previousKeys ?? series.map(({ key }) => key))),
     [previous, previousKeys, series],
@@ -97,7 +99,7 @@ export function TimeSeriesChart(props: TimeSeriesChartProps) {
                 domain={[span.from, span.to]}
                 allowDataOverflow
                 ticks={ticks}
-                tickFormatter={(at: number) => timeLabel(at, spanMs, zoneOffsetMs)}
+                tickFormatter={(at: number) => timeLabel(at, spanMs, formats)}
                 height={PLOT.axisHeight}
                 axisLine={{ stroke: 'var(--line-strong)' }}
                 tickLine={false}
@@ -185,7 +187,7 @@ export function TimeSeriesChart(props: TimeSeriesChartProps) {
           label={summaryOf(title, drawn, series, format)}
           readout={(at) => (
             <CursorValues
-              time={cursorLabel(at, spanMs, zoneOffsetMs)}
+              time={cursorLabel(at, spanMs, formats)}
               row={nearestRow(drawn, at, stepMs * 2)}
               series={[...series, ...(extra === undefined ? [] : [{ ...extra, color: null }])]}
               title={title}

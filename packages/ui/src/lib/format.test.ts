@@ -1,19 +1,18 @@
 import { describe, expect, test } from 'vitest';
-import {
-  formatAbsolute,
-  formatAgo,
+import { formatAgo, numberFormats, repositoryName, shortHash } from './format.ts';
+
+const {
   formatBytes,
   formatCount,
   formatCpu,
   formatDuration,
   formatFixed,
+  formatInteger,
   formatMs,
   formatPercent,
   formatRatio,
   plural,
-  repositoryName,
-  shortHash,
-} from './format.ts';
+} = numberFormats('en-US');
 
 describe('numbers', () => {
   test.each([
@@ -23,8 +22,8 @@ describe('numbers', () => {
     [3, '3'],
     [3.123, '3.12'],
     [42.06, '42.1'],
-    [999.6, '1\u202f000'],
-    [1234, '1\u202f234'],
+    [999.6, '1,000'],
+    [1234, '1,234'],
     [12_345, '12.3k'],
     [4_200_000, '4.2M'],
     [1.5e9, '1.5B'],
@@ -79,6 +78,23 @@ describe('numbers', () => {
   });
 });
 
+test('numbers have the separators of the locale, and keep English units', () => {
+  const german = numberFormats('de-DE');
+  expect(german.formatInteger(1_234_567)).toBe('1.234.567');
+  expect(german.formatCount(12_345)).toBe('12,3k');
+  expect(german.formatCount(0.004)).toBe('<0,01');
+  expect(german.formatBytes(1_610_612_736)).toBe('1,5 GiB');
+  expect(german.formatMs(1.5)).toBe('1,5 ms');
+  expect(german.formatDuration(4290)).toBe('4,2 s');
+  expect(german.formatPercent(0.1234)).toBe('12,3 %');
+  expect(german.formatRatio(1.418)).toBe('1,42×');
+  expect(german.formatFixed(0.5, 2)).toBe('0,50');
+  expect(german.plural(1500, 'app')).toBe('1.500 apps');
+  expect(numberFormats('en-IN').formatInteger(1_234_567)).toBe('12,34,567');
+  expect(numberFormats('ar-EG').formatInteger(42)).toBe('42');
+  expect(formatInteger(1_234_567)).toBe('1,234,567');
+});
+
 describe('times', () => {
   test.each([
     [0, '0 ms'],
@@ -105,11 +121,6 @@ describe('times', () => {
     [-(3_600_000 - 1000), 'in 1 h'],
     [-(90 * 60_000), 'in 1 h'],
   ])('%d ms before now reads %s', (ms, text) => expect(formatAgo(new Date(now - ms), now)).toBe(text));
-
-  test('absolute time names its zone, and an invalid date is empty', () => {
-    expect(formatAbsolute(new Date(now))).toBe('2026-11-20 12:00:00 UTC');
-    expect(formatAbsolute(new Date(Number.NaN))).toBe('');
-  });
 });
 
 test('commits and repositories are shortened', () => {

@@ -3,6 +3,7 @@ import { ApiProvider } from '../../api/trpc.tsx';
 import { ConfirmIdentityProvider } from '../../common/identity/confirm-identity.tsx';
 import { AccountPage } from '../../features/account/account-page.tsx';
 import { Hydrated, pageApi } from '../../server/page-api.tsx';
+import { regionChoices } from '../../server/region-choices.ts';
 
 export const metadata: Metadata = { title: 'Your account' };
 
@@ -18,7 +19,7 @@ export default async function Page() {
     <ApiProvider organization={null}>
       <Hydrated organization={null}>
         <ConfirmIdentityProvider>
-          <AccountPage />
+          <AccountPage choices={regionChoices()} />
         </ConfirmIdentityProvider>
       </Hydrated>
     </ApiProvider>

@@ -1,5 +1,5 @@
 // Texts of an app's row in lists, and the refetch interval of its list. Pure.
-import { formatCount } from '@fairlead/ui/lib/format';
+import type { Formats } from '@fairlead/ui/formats';
 import type { AppSummary } from '../../api/types.ts';
 
 /** Refetch interval in milliseconds of a list with an app on several servers. */
@@ -19,7 +19,7 @@ export function serversOf({ serverName, serverCount }: AppSummary): string {
 }
 
 /** Describes the sparkline for screen readers. */
-export function trafficText(app: AppSummary): string {
+export function trafficText(app: AppSummary, { formatCount }: Formats): string {
   const peak = Math.max(0, ...app.sparkline);
   return peak === 0 ? 'No requests in the last 30 minutes' : `At most ${formatCount(peak)} requests/s`;
 }

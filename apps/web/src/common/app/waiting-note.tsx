@@ -1,5 +1,5 @@
 // Note that explains in one sentence why a deployment is not live yet.
-import { plural } from '@fairlead/ui/lib/format';
+import { useFormats } from '@fairlead/ui/formats';
 import { StateMark } from '@fairlead/ui/state-pill';
 import { Fragment } from 'react';
 import type { DeploymentDetail } from '../../api/types.ts';
@@ -15,6 +15,7 @@ const NEEDS_A_PERSON: readonly Wait['reason'][] = ['approval', 'server_offline',
 const NAMED = 3;
 
 function QueueText({ queue: { aheadCount, ahead } }: { readonly queue: NonNullable<Wait['queue']> }) {
+  const { plural } = useFormats();
   const { paths } = useMe();
   const named = ahead.slice(0, NAMED);
   const rest = aheadCount - named.length;

@@ -1,13 +1,14 @@
 'use client';
 // Choice of a chart's period: ranges that end now, two moments, and the comparison with the period before.
 import { Button } from '@fairlead/ui/button';
+import { useFormats } from '@fairlead/ui/formats';
 import { Checkbox, Input } from '@fairlead/ui/input';
 import { cn } from '@fairlead/ui/lib/class-names';
+import { fromWallClock, toWallClock } from '@fairlead/ui/lib/time-zone';
 import { SubmitButton } from '@fairlead/ui/submit-button';
 import { Segmented } from '@fairlead/ui/tabs';
 import { CalendarRange, RotateCcw } from 'lucide-react';
 import { type FormEvent, useId, useState } from 'react';
-import { localInputValue } from './local-input.ts';
 import { ranges } from './ranges.ts';
 import type { PeriodState } from './use-period.ts';
 
@@ -66,11 +67,14 @@ export function PeriodControl({ state, shown }: PeriodControlProps) {
 }
 
 function CustomPeriod({ state, shown }: PeriodControlProps) {
-  const [from, setFrom] = useState(shown === null ? '' : localInputValue(shown.from));
-  const [to, setTo] = useState(shown === null ? '' : localInputValue(shown.to));
+  const { timeZone } = useFormats();
+  // Fields for a date and time take it to the minute.
+  const fieldOf = (at: Date) => toWallClock(at, timeZone).slice(0, 16);
+  const [from, setFrom] = useState(shown === null ? '' : fieldOf(shown.from));
+  const [to, setTo] = useState(shown === null ? '' : fieldOf(shown.to));
   const id = useId();
-  const [start, end] = [new Date(from), new Date(to)];
-  const isValid = start < end;
+  const [start, end] = [fromWallClock(from, timeZone), fromWallClock(to, timeZone)];
+  const isValid = start !== null && end !== null && start < end;
   const submit = (event: FormEvent) => {
     event.preventDefault();
     if (isValid) state.setSpan({ from: start, to: end });

@@ -3,8 +3,8 @@
 // save. It focuses and names the invalid fields of its form, and guards the changes against leaving the page.
 import { Button } from '@fairlead/ui/button';
 import { ErrorNote } from '@fairlead/ui/error-state';
+import { useFormats } from '@fairlead/ui/formats';
 import { cn } from '@fairlead/ui/lib/class-names';
-import { plural } from '@fairlead/ui/lib/format';
 import { SubmitButton } from '@fairlead/ui/submit-button';
 import { type ReactNode, useEffect, useRef, useState } from 'react';
 import type { Failure } from '../../api/failure.ts';
@@ -26,6 +26,7 @@ export interface SaveBarProps {
 }
 
 export function SaveBar({ changed, pending, failure, onDiscard, detail, saved, children }: SaveBarProps) {
+  const { plural } = useFormats();
   const bar = useRef<HTMLElement>(null);
   const [attention, setAttention] = useState('');
   // A failure is read anew by each render; focus moves once for each attempt.
@@ -74,7 +75,7 @@ export function SaveBar({ changed, pending, failure, onDiscard, detail, saved, c
 /** Names the invalid fields. An error that no field of the form shows is told here. */
 function attentionText(labels: readonly string[], fields: Failure['fields'], shown: string): string {
   if (labels.length > 0) {
-    return `${plural(labels.length, 'field needs', 'fields need')} attention: ${[...new Set(labels)].join(', ')}`;
+    return `${labels.length} ${labels.length === 1 ? 'field needs' : 'fields need'} attention: ${[...new Set(labels)].join(', ')}`;
   }
   return Object.values(fields).find((message) => !shown.includes(message)) ?? 'Some fields need attention.';
 }

@@ -2,6 +2,7 @@
 // Search field and filters above a list. On phones the filters fold away behind a button.
 import { Button } from '@fairlead/ui/button';
 import { FilterMenu } from '@fairlead/ui/filter-menu';
+import { useFormats } from '@fairlead/ui/formats';
 import { Input } from '@fairlead/ui/input';
 import { cn } from '@fairlead/ui/lib/class-names';
 import { SearchInput } from '@fairlead/ui/search-input';
@@ -87,6 +88,7 @@ function Menu({ filter, className }: { readonly filter: MenuFilter; readonly cla
 }
 
 function DayInput({ filter: { label, value, set } }: { readonly filter: DayFilter }) {
+  const { timeZone } = useFormats();
   return (
     <span className="inline-flex min-w-0 items-center gap-1.5 text-ink-faint max-sm:justify-between">
       <span aria-hidden="true" className="max-sm:w-12">
@@ -94,7 +96,8 @@ function DayInput({ filter: { label, value, set } }: { readonly filter: DayFilte
       </span>
       <Input
         type="date"
-        aria-label={`${label} (day, UTC)`}
+        aria-label={`${label} (day)`}
+        title={`Days in ${timeZone}`}
         value={value}
         onChange={(event) => set(event.target.value)}
         className="min-w-0 max-sm:flex-1 sm:w-auto"

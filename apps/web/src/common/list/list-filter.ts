@@ -1,7 +1,9 @@
 'use client';
 // Filters of a list: each is bound to the URL and knows the text of its value.
 import type { FilterOption } from '@fairlead/ui/filter-menu';
+import { useFormats } from '@fairlead/ui/formats';
 import { useUrlFilter } from '../page/use-url-state.ts';
+import { startOfDay } from './day.ts';
 
 export interface ListFilter {
   readonly kind: 'menu' | 'day';
@@ -45,7 +47,9 @@ export function useMenuFilter(name: string, { label, all, options, unknown }: Me
 
 export function useDayFilter(name: string, label: string): DayFilter {
   const { value, set } = useUrlFilter(name);
-  return { kind: 'day', name, label, value, text: value, set };
+  const { formatDay, timeZone } = useFormats();
+  const start = startOfDay(value, timeZone);
+  return { kind: 'day', name, label, value, text: start === null ? value : formatDay(start), set };
 }
 
 export interface ActiveFilter {

@@ -1,6 +1,6 @@
 'use client';
 // Footer of a list: number of rows, and the next page.
-import { formatInteger } from '@fairlead/ui/lib/format';
+import { type Formats, useFormats } from '@fairlead/ui/formats';
 import { LoadMore, type LoadMoreProps } from '../page/load-more.tsx';
 
 /** Counts of the API stop there. */
@@ -21,13 +21,18 @@ export function ListFooter({ query, shown, total, noun }: ListFooterProps) {
     <>
       <LoadMore query={query} />
       <p className="border-line border-t px-4 py-2.5 text-sm text-ink-faint tabular" role="status">
-        {countText(shown, total, noun)}
+        {countText(shown, total, noun, useFormats())}
       </p>
     </>
   );
 }
 
-function countText(shown: number, total: number | null, [one, many]: ListFooterProps['noun']): string {
+function countText(
+  shown: number,
+  total: number | null,
+  [one, many]: ListFooterProps['noun'],
+  { formatInteger }: Formats,
+): string {
   const all = Math.max(shown, total ?? 0);
   const text = all >= COUNT_MAX ? `${formatInteger(COUNT_MAX)}+` : formatInteger(all);
   const noun = all === 1 ? one : many;

@@ -22,9 +22,24 @@ test('a sort order has its natural direction or the named one', () => {
 });
 
 test('a range of days includes the last one', () => {
-  expect(dayRange('2026-03-01', '2026-03-01')).toEqual({
+  expect(dayRange('2026-03-01', '2026-03-01', 'UTC')).toEqual({
     from: new Date('2026-03-01T00:00:00Z'),
     to: new Date('2026-03-02T00:00:00Z'),
   });
-  expect(dayRange('yesterday', '2026-13-01')).toEqual({});
+  expect(dayRange('yesterday', '2026-13-01', 'UTC')).toEqual({});
+});
+
+test('days are those of the viewer’s zone, also when its clock changes', () => {
+  expect(dayRange('2026-03-01', '2026-03-01', 'Asia/Kolkata')).toEqual({
+    from: new Date('2026-02-28T18:30:00Z'),
+    to: new Date('2026-03-01T18:30:00Z'),
+  });
+  expect(dayRange('2026-03-29', '2026-03-29', 'Europe/Berlin')).toEqual({
+    from: new Date('2026-03-28T23:00:00Z'),
+    to: new Date('2026-03-29T22:00:00Z'),
+  });
+  expect(dayRange('2026-10-25', '2026-10-25', 'Europe/Berlin')).toEqual({
+    from: new Date('2026-10-24T22:00:00Z'),
+    to: new Date('2026-10-25T23:00:00Z'),
+  });
 });

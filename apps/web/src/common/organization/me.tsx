@@ -1,6 +1,7 @@
 'use client';
 // Current user, organization and permissions. Hiding a button is a courtesy; the API decides.
 import { may, mayAnywhere, rightsOf, wholeOrganization } from '@fairlead/core/role/rights';
+import { ViewerProvider } from '@fairlead/ui/formats';
 import { createContext, type ReactNode, useContext, useMemo } from 'react';
 import type { Me } from '../../api/types.ts';
 import { type Paths, pathsOf } from './paths.ts';
@@ -54,7 +55,14 @@ export function MeProvider({ me, organization, children }: MeProviderProps) {
       canAnywhere: (permission) => mayAnywhere(rights, permission),
     };
   }, [me, organization]);
-  return <MeContext value={view}>{children}</MeContext>;
+  const { locale, timeZone } = me.user;
+  return (
+    <MeContext value={view}>
+      <ViewerProvider locale={locale} timeZone={timeZone}>
+        {children}
+      </ViewerProvider>
+    </MeContext>
+  );
 }
 
 export interface MeScopeProps {

@@ -1,7 +1,7 @@
 'use client';
 import type { ServerSample } from '@fairlead/contract/live';
+import { type Formats, useFormats } from '@fairlead/ui/formats';
 // Card of a server with small gauges that follow the live stream.
-import { formatBytes, formatCpu } from '@fairlead/ui/lib/format';
 import { Meter } from '@fairlead/ui/meter';
 import { StateText, type Tone } from '@fairlead/ui/state-pill';
 import type { ServerSummary } from '../../api/types.ts';
@@ -23,7 +23,8 @@ export function ServerCard({ server, sample: newest, level }: ServerCardProps) {
   const sample = server.state === 'offline' ? undefined : newest;
   const Heading = level === 2 ? 'h2' : 'h3';
   const { paths } = useMe();
-  const gauges = gaugesOf(server, sample);
+  const formats = useFormats();
+  const gauges = gaugesOf(server, sample, formats);
   return (
     <article className="relative min-w-0 rounded-card border border-line bg-surface p-4 transition-colors duration-120 hover:border-line-strong has-[a:focus-visible]:outline-2 has-[a:focus-visible]:outline-accent-text">
       <div className="flex items-center gap-2">
@@ -39,7 +40,7 @@ export function ServerCard({ server, sample: newest, level }: ServerCardProps) {
           <LookText look={serverLook[server.state]} />
         </span>
       </div>
-      <p className="mt-0.5 truncate text-sm text-ink-faint">{describe(server)}</p>
+      <p className="mt-0.5 truncate text-sm text-ink-faint">{describe(server, formats)}</p>
       {server.diskWarning === null ? null : <Mark tone="warn">Low disk space</Mark>}
       {server.drainedAt === null ? null : <Mark tone="warn">Drained</Mark>}
       <AgentMark server={server} />
@@ -67,11 +68,10 @@ function Mark({ tone, children }: { readonly tone: Tone; readonly children: stri
   );
 }
 
-function describe(server: ServerSummary): string {
+function describe(server: ServerSummary, { formatBytes, plural }: Formats): string {
   const { host } = server;
   const size = host.cpuCount > 0 ? `${host.cpuCount} cores · ${formatBytes(host.memoryBytes)}` : '';
-  const apps = server.appCount === 1 ? '1 app' : `${server.appCount} apps`;
-  return [apps, size, host.os].filter((part) => part !== '').join(' · ');
+  return [plural(server.appCount, 'app'), size, host.os].filter((part) => part !== '').join(' · ');
 }
 
 interface Gauge {
@@ -85,7 +85,11 @@ function diskOfServer(server: ServerSummary, sample: ServerSample | undefined): 
 }
 
 /** Returns the gauges of CPU, memory and disk; the live sample wins over the stored one. */
-export function gaugesOf(server: ServerSummary, sample: ServerSample | undefined): Gauge[] {
+export function gaugesOf(
+  server: ServerSummary,
+  sample: ServerSample | undefined,
+  { formatBytes, formatCpu }: Formats,
+): Gauge[] {
   const disk = diskOfServer(server, sample);
   const cpu = sample?.cpuMillis ?? server.cpuMillis;
   const memory = sample?.memoryUsedBytes ?? server.memoryUsedBytes;

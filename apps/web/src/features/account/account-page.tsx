@@ -1,5 +1,6 @@
 'use client';
 // Account page: profile, sign-in methods and sessions.
+import { useViewer, ViewerProvider } from '@fairlead/ui/formats';
 import { Logo } from '@fairlead/ui/logo';
 import { PageHeader } from '@fairlead/ui/page-header';
 import { SkeletonRows } from '@fairlead/ui/skeleton';
@@ -14,10 +15,12 @@ import { GithubCard } from './github-card.tsx';
 import { PasskeyCard } from './passkey-card.tsx';
 import { PasswordCard } from './password-card.tsx';
 import { ProfileCard } from './profile-card.tsx';
+import { RegionCard, type RegionChoices } from './region-card.tsx';
 import { SessionCard } from './session-card.tsx';
 import { TwoFactorCard } from './two-factor-card.tsx';
 
-export function AccountPage() {
+export function AccountPage({ choices }: { readonly choices: RegionChoices }) {
+  const browser = useViewer();
   const account = useQuery(useTRPC().account.get.queryOptions());
   return (
     <main>
@@ -31,16 +34,19 @@ export function AccountPage() {
         <PageHeader title="Your account" />
         <QueryView query={account} skeleton={<SkeletonRows rows={8} />}>
           {(data) => (
-            <div className="flex flex-col gap-6">
-              <ProfileCard name={data.name} />
-              <EmailCard account={data} />
-              <PasswordCard email={data.email} />
-              <PasskeyCard passkeys={data.passkeys} />
-              <TwoFactorCard account={data} />
-              <GithubCard />
-              <SessionCard />
-              <ActivityCard />
-            </div>
+            <ViewerProvider locale={data.locale} timeZone={data.timeZone}>
+              <div className="flex flex-col gap-6">
+                <ProfileCard name={data.name} />
+                <RegionCard account={data} choices={choices} browser={browser} />
+                <EmailCard account={data} />
+                <PasswordCard email={data.email} />
+                <PasskeyCard passkeys={data.passkeys} />
+                <TwoFactorCard account={data} />
+                <GithubCard />
+                <SessionCard />
+                <ActivityCard />
+              </div>
+            </ViewerProvider>
           )}
         </QueryView>
       </Page>

@@ -4,7 +4,7 @@ import { ChartGroup, type TimeSpan } from '@fairlead/ui/charts/chart-group';
 import type { Marker } from '@fairlead/ui/charts/prepare/markers';
 import type { TimeRow } from '@fairlead/ui/charts/prepare/time-series';
 import { type PreviousRows, TimeSeriesChart } from '@fairlead/ui/charts/time-series';
-import { formatBytes, formatCount, formatMs, formatPercent } from '@fairlead/ui/lib/format';
+import { useFormats } from '@fairlead/ui/formats';
 import { ChartsFooter } from '../../common/chart/charts-footer.tsx';
 
 export interface AppChartsProps {
@@ -22,6 +22,7 @@ export interface AppChartsProps {
 const MEBIBYTE = 1024 * 1024;
 
 export function AppCharts({ rows, span, stepMs, markers, previous, hasRequests, onZoom }: AppChartsProps) {
+  const { formatBytes, formatCount, formatMs, formatPercent } = useFormats();
   const shared = { rows, previous };
   return (
     <ChartGroup span={span} stepMs={stepMs} markers={markers} onZoom={onZoom}>

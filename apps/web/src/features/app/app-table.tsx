@@ -1,7 +1,7 @@
 'use client';
 // Table of the apps page: the columns that the reader chose, sortable, with a checkbox and a menu in each row. The live stream
 // updates the figures.
-import { formatCount, formatMs } from '@fairlead/ui/lib/format';
+import { useFormats } from '@fairlead/ui/formats';
 import { RelativeTime } from '@fairlead/ui/relative-time';
 import { Sparkline } from '@fairlead/ui/sparkline';
 import { Cell, HeadCell, Row, rowLink, Table, TableHead } from '@fairlead/ui/table';
@@ -123,6 +123,8 @@ interface AppRowProps {
 }
 
 function AppRow({ app, now, isShown, selection, calls }: AppRowProps) {
+  const formats = useFormats();
+  const { formatCount, formatMs } = formats;
   const { paths, can } = useMe();
   const p99Ms = listedP99(app, now);
   return (
@@ -177,7 +179,7 @@ function AppRow({ app, now, isShown, selection, calls }: AppRowProps) {
       ) : null}
       {isShown('traffic') ? (
         <Cell className="max-md:hidden">
-          <Sparkline values={app.sparkline} label={trafficText(app)} width={112} height={26} />
+          <Sparkline values={app.sparkline} label={trafficText(app, formats)} width={112} height={26} />
         </Cell>
       ) : null}
       {isShown('requests') ? (
@@ -201,6 +203,7 @@ function AppRow({ app, now, isShown, selection, calls }: AppRowProps) {
 }
 
 function ErrorRate({ perSecond }: { readonly perSecond: number }) {
+  const { formatCount } = useFormats();
   return <span className={perSecond > 0 ? 'text-bad-text' : undefined}>{formatCount(perSecond)}</span>;
 }
 

@@ -1,9 +1,9 @@
 'use client';
-// Lists the apps that were deleted in the last seven days, to restore them or to delete them permanently.
 import { Button } from '@fairlead/ui/button';
 import { Card } from '@fairlead/ui/card';
 import { EmptyState } from '@fairlead/ui/empty-state';
-import { plural } from '@fairlead/ui/lib/format';
+// Lists the apps that were deleted in the last seven days, to restore them or to delete them permanently.
+import { type Formats, useFormats } from '@fairlead/ui/formats';
 import { PageHeader } from '@fairlead/ui/page-header';
 import { RelativeTime } from '@fairlead/ui/relative-time';
 import { SkeletonRows } from '@fairlead/ui/skeleton';
@@ -64,6 +64,7 @@ function DeletedAppRow({ app }: { readonly app: DeletedApp }) {
   const toast = useToast();
   const queryClient = useQueryClient();
   const [asking, setAsking] = useState(false);
+  const formats = useFormats();
   const restore = useRestoreApp();
   const purge = useFreshMutation(trpc.app.purge.mutationOptions());
   const { id: appId, name, projectName, deletedBy, deletedAt, purgeAt } = app;
@@ -75,7 +76,7 @@ function DeletedAppRow({ app }: { readonly app: DeletedApp }) {
         </span>
         <span className="block text-ink-faint text-sm">
           Deleted <RelativeTime at={deletedAt} />
-          {deletedBy === null ? '' : ` by ${deletedBy}`} · {timeLeft(purgeAt)}
+          {deletedBy === null ? '' : ` by ${deletedBy}`} · {timeLeft(purgeAt, formats)}
         </span>
       </span>
       <span className="flex gap-2">
@@ -118,7 +119,7 @@ function DeletedAppRow({ app }: { readonly app: DeletedApp }) {
 const dayMs = 24 * 60 * 60_000;
 
 /** Rounds up, so that an app that was just deleted has seven days left. */
-function timeLeft(purgeAt: Date): string {
+function timeLeft(purgeAt: Date, { plural }: Formats): string {
   const days = Math.ceil((purgeAt.getTime() - Date.now()) / dayMs);
   return days > 0 ? `${plural(days, 'day')} left` : 'deleted permanently soon';
 }

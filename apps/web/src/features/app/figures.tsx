@@ -1,8 +1,9 @@
 'use client';
+import { useFormats } from '@fairlead/ui/formats';
 // Current figures of the app. A stale one is grey and shows its age.
 import { cn } from '@fairlead/ui/lib/class-names';
 import { useNow } from '@fairlead/ui/lib/clock';
-import { formatAgo, formatBytes, formatCount, formatCpu, formatMs, plural } from '@fairlead/ui/lib/format';
+import { formatAgo } from '@fairlead/ui/lib/format';
 import { LiveFigure } from '@fairlead/ui/live-figure';
 import { useState, useSyncExternalStore } from 'react';
 import { liveHealth } from '../../api/live-health.ts';
@@ -44,6 +45,7 @@ export interface FigureListProps {
 }
 
 export function FigureList({ figures, cores, now }: FigureListProps) {
+  const { formatBytes, formatCount, formatCpu, formatMs, plural } = useFormats();
   const items: { label: string; figure: Figure; format: (value: number) => string; isBad?: boolean }[] = [
     { label: 'Requests/s', figure: figures.requestsPerSecond, format: formatCount },
     { label: 'p50', figure: figures.p50Ms, format: formatMs },

@@ -1,7 +1,7 @@
 'use client';
 // Field for a local folder or a tar.gz of one, and the progress of its upload.
 import { Button } from '@fairlead/ui/button';
-import { formatBytes, plural } from '@fairlead/ui/lib/format';
+import { type Formats, useFormats } from '@fairlead/ui/formats';
 import { Meter } from '@fairlead/ui/meter';
 import { FileArchive, Folder } from 'lucide-react';
 import { useId, useRef } from 'react';
@@ -16,6 +16,7 @@ export interface FolderFieldProps {
 
 export function FolderField({ value, error, onValue }: FolderFieldProps) {
   const hintId = useId();
+  const formats = useFormats();
   const folder = useRef<HTMLInputElement>(null);
   const archive = useRef<HTMLInputElement>(null);
   return (
@@ -37,7 +38,7 @@ export function FolderField({ value, error, onValue }: FolderFieldProps) {
           Choose .tar.gz
         </Button>
         <span className="min-w-0 flex-1 basis-40 truncate text-ink-soft text-sm" aria-live="polite">
-          {value === null ? 'No folder chosen' : describePicked(value)}
+          {value === null ? 'No folder chosen' : describePicked(value, formats)}
         </span>
       </div>
       <p
@@ -76,7 +77,7 @@ export function FolderField({ value, error, onValue }: FolderFieldProps) {
   );
 }
 
-function describePicked(picked: PickedSource): string {
+function describePicked(picked: PickedSource, { formatBytes, plural }: Formats): string {
   if (picked.kind === 'archive') return `${picked.file.name}, ${formatBytes(picked.file.size)}`;
   const bytes = picked.files.reduce((total, { file }) => total + file.size, 0);
   return `${picked.name}: ${plural(picked.files.length, 'file')}, ${formatBytes(bytes)}`;

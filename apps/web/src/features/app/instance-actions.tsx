@@ -3,8 +3,8 @@
 import { Button } from '@fairlead/ui/button';
 import { Dialog } from '@fairlead/ui/dialog';
 import { ErrorNote } from '@fairlead/ui/error-state';
+import { useFormats } from '@fairlead/ui/formats';
 import { Field, Input } from '@fairlead/ui/input';
-import { plural } from '@fairlead/ui/lib/format';
 import { SubmitButton } from '@fairlead/ui/submit-button';
 import { useToast } from '@fairlead/ui/toast';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
@@ -52,6 +52,7 @@ export function InstanceActions({ app }: { readonly app: AppDetail }) {
 const INSTANCES_MAX = 64;
 
 function ScaleDialog({ app, onClose }: { readonly app: AppDetail; readonly onClose: () => void }) {
+  const { plural } = useFormats();
   const formId = useId();
   const trpc = useTRPC();
   const toast = useToast();

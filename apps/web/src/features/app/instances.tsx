@@ -1,7 +1,7 @@
 'use client';
 // Instances of the app, as their servers last reported them.
 import { Card, CardHeader } from '@fairlead/ui/card';
-import { formatBytes, formatCpu, plural } from '@fairlead/ui/lib/format';
+import { useFormats } from '@fairlead/ui/formats';
 import { RelativeTime } from '@fairlead/ui/relative-time';
 import { Cell, HeadCell, Row, Table, TableHead } from '@fairlead/ui/table';
 import type { AppDetail } from '../../api/types.ts';
@@ -31,6 +31,7 @@ const MEANS: Partial<Record<Instance['state'], string>> = {
 };
 
 export function Instances({ app }: { readonly app: AppDetail }) {
+  const { plural } = useFormats();
   const { instances } = app;
   const servers = placementOf(app)?.servers ?? [];
   return (
@@ -85,6 +86,7 @@ interface InstanceRowProps {
 }
 
 function InstanceRow({ instance, release, cores }: InstanceRowProps) {
+  const { formatBytes, formatCpu } = useFormats();
   const said = instance.detail === '' ? (MEANS[instance.state] ?? '') : instance.detail;
   // A stopped instance uses nothing. A running process uses some memory: zero means that it was not measured.
   const measured = RUNNING.has(instance.state) && instance.memoryBytes > 0;

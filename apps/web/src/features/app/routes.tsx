@@ -1,7 +1,7 @@
 'use client';
 // Request metrics of each route of an app. Hidden until a route has traffic.
 import { Card, CardHeader } from '@fairlead/ui/card';
-import { formatCount, formatMs } from '@fairlead/ui/lib/format';
+import { useFormats } from '@fairlead/ui/formats';
 import { Cell, HeadCell, Row, Table, TableHead } from '@fairlead/ui/table';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useTRPC } from '../../api/trpc.tsx';
@@ -14,6 +14,7 @@ export interface RoutesProps {
 }
 
 export function Routes({ app, period }: RoutesProps) {
+  const { formatCount, formatMs } = useFormats();
   const trpc = useTRPC();
   const query = useQuery({
     ...trpc.metric.routes.queryOptions({ appId: app.id, environmentId: app.environmentId, ...period.input }),

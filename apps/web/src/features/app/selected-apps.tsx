@@ -2,7 +2,7 @@
 // Actions on the selected apps. Each app is one call of its own with its own rights, so one failure does not stop the others.
 import { Button } from '@fairlead/ui/button';
 import { Dialog } from '@fairlead/ui/dialog';
-import { plural } from '@fairlead/ui/lib/format';
+import { type Formats, useFormats } from '@fairlead/ui/formats';
 import { StateText } from '@fairlead/ui/state-pill';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { RotateCcw, RotateCw } from 'lucide-react';
@@ -33,6 +33,7 @@ const TEXT = {
 } as const;
 
 export function SelectedApps({ selection }: { readonly selection: Selection<AppSummary> }) {
+  const { plural } = useFormats();
   const [action, setAction] = useState<BatchAction | null>(null);
   const { items } = selection;
   return (
@@ -83,6 +84,8 @@ interface BatchDialogProps {
 }
 
 function BatchDialog({ action, apps, onClose }: BatchDialogProps) {
+  const formats = useFormats();
+  const { plural } = formats;
   const { verb, detail } = TEXT[action];
   const { outcomes, running, run } = useBatch(action, apps);
   const done = outcomes.size === apps.length;
@@ -118,15 +121,15 @@ function BatchDialog({ action, apps, onClose }: BatchDialogProps) {
         ))}
       </ul>
       <p role="status" className="mt-3 text-ink-soft empty:hidden">
-        {done ? summaryText(apps.length, failed) : ''}
+        {done ? summaryText(apps.length, failed, formats) : ''}
       </p>
     </Dialog>
   );
 }
 
-function summaryText(all: number, failed: number): string {
+function summaryText(all: number, failed: number, { plural, formatInteger }: Formats): string {
   const requested = `Requested for ${plural(all - failed, 'app')}`;
-  return failed === 0 ? `${requested}.` : `${requested}, failed for ${failed}.`;
+  return failed === 0 ? `${requested}.` : `${requested}, failed for ${formatInteger(failed)}.`;
 }
 
 function OutcomeText({ action, outcome }: { readonly action: BatchAction; readonly outcome: Outcome | undefined }) {

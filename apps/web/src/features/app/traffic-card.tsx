@@ -2,8 +2,8 @@
 // Card with an app's charts: totals of the period, choice of the period, and one message if there is nothing to draw.
 import { Card, CardHeader } from '@fairlead/ui/card';
 import { EmptyState } from '@fairlead/ui/empty-state';
+import { type Formats, useFormats } from '@fairlead/ui/formats';
 import { cn } from '@fairlead/ui/lib/class-names';
-import { formatMs, plural } from '@fairlead/ui/lib/format';
 import { Skeleton } from '@fairlead/ui/skeleton';
 import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query';
 import dynamic from 'next/dynamic';
@@ -65,11 +65,12 @@ export function TrafficCard({ app, state }: TrafficCardProps) {
   );
   const samples = takesLiveSamples(period) && !metric.isPlaceholderData ? streamed : NO_SAMPLES;
   const servers = app.serverCount;
+  const formats = useFormats();
   return (
     <Card>
       <CardHeader
         title={servers > 1 ? `Traffic and resources of ${servers} servers` : 'Traffic and resources'}
-        detail={metric.data === undefined ? null : totalsText(streamedTotals(metric.data, samples))}
+        detail={metric.data === undefined ? null : totalsText(streamedTotals(metric.data, samples), formats)}
       />
       <PeriodControl state={state} shown={metric.data ?? null} />
       <div className={cn('transition-opacity duration-120', metric.isPlaceholderData && 'opacity-60')}>
@@ -129,7 +130,8 @@ function Charts({ app, metric, previous, samples, onZoom }: ChartsProps) {
   return hasRequests ? <AppCharts {...props} /> : <UsageCharts {...props} />;
 }
 
-function totalsText({ requests, errors, clientErrors, p99Ms }: ReturnType<typeof streamedTotals>): string {
+function totalsText(totals: ReturnType<typeof streamedTotals>, { plural, formatMs }: Formats): string {
+  const { requests, errors, clientErrors, p99Ms } = totals;
   return [
     plural(requests, 'request'),
     plural(clientErrors, 'client error'),

@@ -3,6 +3,7 @@
 import { buttonClass } from '@fairlead/ui/button';
 import { Card } from '@fairlead/ui/card';
 import { EmptyState } from '@fairlead/ui/empty-state';
+import { useFormats } from '@fairlead/ui/formats';
 import { PageHeader } from '@fairlead/ui/page-header';
 import { SkeletonRows } from '@fairlead/ui/skeleton';
 import { keepPreviousData, useInfiniteQuery, useQuery } from '@tanstack/react-query';
@@ -51,8 +52,9 @@ export function AuditPage() {
   const active = activeFilters(search.value, filters);
   const [openId, setOpenId] = useState<string | null>(null);
   const values = { search: search.value, action: action.value, actor: actor.value, from: from.value, to: to.value };
+  const input = toInput(values, useFormats().timeZone);
   const events = useInfiniteQuery({
-    ...trpc.audit.list.infiniteQueryOptions(toInput(values), { getNextPageParam: (page) => page.nextCursor }),
+    ...trpc.audit.list.infiniteQueryOptions(input, { getNextPageParam: (page) => page.nextCursor }),
     placeholderData: keepPreviousData,
   });
   const open = events.data?.pages.flatMap((page) => page.items).find(({ id }) => id === openId);
@@ -62,7 +64,7 @@ export function AuditPage() {
         breadcrumb={<Crumbs items={[{ title: 'Settings', href: paths.settings }]} />}
         title="Audit log"
         actions={(['csv', 'ndjson'] as const).map((format) => (
-          <a key={format} href={exportHref(organization.slug, format, values)} download className={buttonClass()}>
+          <a key={format} href={exportHref(organization.slug, format, input)} download className={buttonClass()}>
             <Download size={15} aria-hidden="true" />
             {format === 'csv' ? 'CSV' : 'NDJSON'}
           </a>

@@ -3,6 +3,7 @@
 import { Button } from '@fairlead/ui/button';
 import { Card } from '@fairlead/ui/card';
 import { CopyButton } from '@fairlead/ui/copy-button';
+import { useFormats } from '@fairlead/ui/formats';
 import { useQuery } from '@tanstack/react-query';
 import { ShieldAlert, ShieldCheck } from 'lucide-react';
 import { readFailure } from '../../api/failure.ts';
@@ -38,6 +39,7 @@ const REASON: Record<NonNullable<Verdict['broken']>['reason'], string> = {
 };
 
 function VerificationResult({ verdict }: { readonly verdict: Verdict | undefined }) {
+  const { plural } = useFormats();
   if (verdict === undefined) {
     return (
       <p className="text-ink-soft">Each event is chained to the one before it by a hash, so a change is detected.</p>
@@ -56,7 +58,7 @@ function VerificationResult({ verdict }: { readonly verdict: Verdict | undefined
     <div>
       <p className="flex items-center gap-2">
         <ShieldCheck size={16} aria-hidden="true" className="shrink-0 text-ok" />
-        Log verified: {checked} {checked === 1 ? 'event' : 'events'}.
+        Log verified: {plural(checked, 'event')}.
       </p>
       {head === null ? null : (
         <p className="flex items-center gap-1 text-sm text-ink-faint">

@@ -5,24 +5,24 @@ import { exportHref, FEATURES, readFilter, toInput } from './filter.ts';
 const values = (given: Record<string, string>) => readFilter((name) => given[name] ?? '');
 
 test('the last day is inclusive, and impossible filter values are dropped', () => {
-  expect(toInput(values({ from: '2026-03-01', to: '2026-03-02', actor: 'token', action: 'app' }))).toEqual({
+  expect(toInput(values({ from: '2026-03-01', to: '2026-03-02', actor: 'token', action: 'app' }), 'UTC')).toEqual({
     action: 'app',
     actorKind: 'token',
     from: new Date('2026-03-01T00:00:00Z'),
     to: new Date('2026-03-03T00:00:00Z'),
   });
-  expect(toInput(values({ actor: 'usr_0123' }))).toEqual({ actorId: 'usr_0123' });
-  expect(toInput(values({ from: 'soon', to: '2026-99-99', actor: 'king' }))).toEqual({});
+  expect(toInput(values({ actor: 'usr_0123' }), 'UTC')).toEqual({ actorId: 'usr_0123' });
+  expect(toInput(values({ from: 'soon', to: '2026-99-99', actor: 'king' }), 'UTC')).toEqual({});
 });
 
 test('the export uses the filters of the page', () => {
-  const href = exportHref('acme', 'csv', values({ search: 'a&b', from: '2026-03-01' }));
+  const href = exportHref('acme', 'csv', toInput(values({ search: 'a&b', from: '2026-03-01' }), 'Asia/Kolkata'));
   const query = new URL(href, 'https://x.test').searchParams;
   expect(Object.fromEntries(query)).toEqual({
     organization: 'acme',
     format: 'csv',
     search: 'a&b',
-    from: '2026-03-01T00:00:00.000Z',
+    from: '2026-02-28T18:30:00.000Z',
   });
 });
 

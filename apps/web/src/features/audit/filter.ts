@@ -59,19 +59,19 @@ export interface AuditInput {
 }
 
 /** The actor is a kind of actor or the id of one. Drops values that the page does not offer. */
-export function toInput({ search, action, actor, from, to }: FilterValues): AuditInput {
+export function toInput({ search, action, actor, from, to }: FilterValues, timeZone: string): AuditInput {
   const kind = KINDS.find((each) => each === actor);
   return {
     ...textField('search', search),
     ...textField('action', action),
     ...(kind === undefined ? actorOf(actor) : { actorKind: kind }),
-    ...dayRange(from, to),
+    ...dayRange(from, to, timeZone),
   };
 }
 
-export function exportHref(organization: string, format: 'csv' | 'ndjson', values: FilterValues): string {
+export function exportHref(organization: string, format: 'csv' | 'ndjson', input: AuditInput): string {
   const query = new URLSearchParams({ organization, format });
-  for (const [name, value] of Object.entries(toInput(values))) {
+  for (const [name, value] of Object.entries(input)) {
     query.set(name, value instanceof Date ? value.toISOString() : value);
   }
   return `/api/audit/export?${query}`;

@@ -2,7 +2,7 @@
 import { Button } from '@fairlead/ui/button';
 import { Card } from '@fairlead/ui/card';
 import { EmptyState } from '@fairlead/ui/empty-state';
-import { formatCount, formatMs } from '@fairlead/ui/lib/format';
+import { useFormats } from '@fairlead/ui/formats';
 import { PageHeader } from '@fairlead/ui/page-header';
 import { RelativeTime } from '@fairlead/ui/relative-time';
 import { SkeletonRows } from '@fairlead/ui/skeleton';
@@ -66,6 +66,7 @@ export function BenchmarkListPage() {
 }
 
 function BenchmarkRows({ runs }: { readonly runs: readonly BenchmarkSummary[] }) {
+  const { formatCount, formatMs } = useFormats();
   const { paths } = useMe();
   return (
     <Table>

@@ -2,7 +2,7 @@
 // Benchmark run: progress, charts by concurrency, and a table with ratios. Results appear as they are measured.
 import { Button } from '@fairlead/ui/button';
 import { Card, CardHeader } from '@fairlead/ui/card';
-import { formatDuration, plural } from '@fairlead/ui/lib/format';
+import { useFormats } from '@fairlead/ui/formats';
 import { PageHeader } from '@fairlead/ui/page-header';
 import { RelativeTime } from '@fairlead/ui/relative-time';
 import { Skeleton } from '@fairlead/ui/skeleton';
@@ -32,7 +32,7 @@ export function BenchmarkPage({ initial }: { readonly initial: BenchmarkDetail }
   const { paths } = useMe();
   const trpc = useTRPC();
   const run = useQuery(trpc.benchmark.get.queryOptions({ runId: initial.id })).data ?? initial;
-  const headline = headlineOf(run.rows);
+  const headline = headlineOf(run.rows, useFormats());
   return (
     <LivePage topics={[{ kind: 'benchmark', id: run.id }]}>
       <Page>
@@ -78,6 +78,7 @@ export function BenchmarkPage({ initial }: { readonly initial: BenchmarkDetail }
 }
 
 function PlanLine({ run }: { readonly run: BenchmarkDetail }) {
+  const { formatDuration, plural } = useFormats();
   const { paths } = useMe();
   const { plan } = run;
   return (

@@ -1,7 +1,7 @@
 'use client';
 // Charts of a benchmark run, loaded after the page. A target has the same colour in all of them.
 import { Multiples } from '@fairlead/ui/charts/multiples';
-import { formatBytes, formatCount, formatMs, formatPercent } from '@fairlead/ui/lib/format';
+import { useFormats } from '@fairlead/ui/formats';
 import { useMemo } from 'react';
 import { measurementsOf, type ResultRow, referenceLabel, successRate, targetLabel } from './results.ts';
 
@@ -13,6 +13,7 @@ const COLORS = {
 const X_LABEL = 'Concurrency';
 
 export function ResultCharts({ rows }: { readonly rows: readonly ResultRow[] }) {
+  const { formatBytes, formatCount, formatMs, formatPercent } = useFormats();
   const charts = useMemo(
     () => ({
       throughput: measurementsOf(rows, (row) => row.requestsPerSecond),

@@ -1,10 +1,12 @@
 // Table of measured cells, each with its ratio to the direct cell of the same network path.
+
+import { useFormats } from '@fairlead/ui/formats';
 import { cn } from '@fairlead/ui/lib/class-names';
-import { formatFixed, formatInteger, formatRatio } from '@fairlead/ui/lib/format';
 import { Cell, HeadCell, Table, TableHead } from '@fairlead/ui/table';
 import { networkPathLabel, protocolLabel, type ResultRow, summariseRows, targetLabel } from './results.ts';
 
 export function ResultTable({ rows }: { readonly rows: readonly ResultRow[] }) {
+  const { formatFixed, formatInteger, formatRatio } = useFormats();
   return (
     <Table scrollLabel="Results">
       <TableHead>

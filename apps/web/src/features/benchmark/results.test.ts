@@ -1,3 +1,4 @@
+import { formatsOf } from '@fairlead/ui/formats';
 import { expect, test } from 'vitest';
 import {
   estimateMs,
@@ -11,6 +12,8 @@ import {
   summariseRows,
   whyNotMeasured,
 } from './results.ts';
+
+const formats = formatsOf({ locale: 'en-US', timeZone: 'UTC' });
 
 function row(part: Partial<ResultRow>): ResultRow {
   return {
@@ -137,12 +140,12 @@ test('the headline is what the proxy adds at the lowest concurrency with a direc
     row({ concurrency: 1, p50Ms: 0.5, target: 'direct' }),
     row({ concurrency: 1, p50Ms: 5, protocol: 'http2' }),
   ];
-  expect(headlineOf(rows)).toBe('The proxy adds 200 µs at p50 (HTTP/1.1, concurrency 1).');
-  expect(headlineOf([row({ p50Ms: 1 }), row({ p50Ms: 1.1, target: 'direct' })])).toBe(
+  expect(headlineOf(rows, formats)).toBe('The proxy adds 200 µs at p50 (HTTP/1.1, concurrency 1).');
+  expect(headlineOf([row({ p50Ms: 1 }), row({ p50Ms: 1.1, target: 'direct' })], formats)).toBe(
     'The proxy adds no measurable latency at p50 (HTTP/1.1, concurrency 8).',
   );
-  expect(headlineOf([row({}), row({ target: 'direct', networkPath: 'unix-socket' })])).toBeNull();
-  expect(headlineOf([])).toBeNull();
+  expect(headlineOf([row({}), row({ target: 'direct', networkPath: 'unix-socket' })], formats)).toBeNull();
+  expect(headlineOf([], formats)).toBeNull();
 });
 
 test('one concurrency level is no curve', () => {

@@ -1,7 +1,8 @@
 // Aggregates the rows of a benchmark run for its charts and its table: medians with their spread, and ratios of proxy
 // to direct. Pure.
+
 import { type Measurement, median } from '@fairlead/ui/charts/prepare/multiples';
-import { formatMs } from '@fairlead/ui/lib/format';
+import type { Formats } from '@fairlead/ui/formats';
 import type { AppSummary, BenchmarkDetail } from '../../api/types.ts';
 import { appLook } from '../../common/deployment/states.ts';
 
@@ -129,7 +130,7 @@ function cellKey(
  * Returns the result in one sentence: the latency that the proxy adds at the lowest concurrency with a direct row, where
  * nothing waits. Null without such rows.
  */
-export function headlineOf(rows: readonly ResultRow[]): string | null {
+export function headlineOf(rows: readonly ResultRow[], { formatMs }: Formats): string | null {
   const lines = summariseRows(rows).filter(({ protocol }) => protocol === 'http1');
   const pair = lines
     .filter(({ target }) => target === 'proxy')

@@ -3,8 +3,8 @@
 import { Button } from '@fairlead/ui/button';
 import { Dialog } from '@fairlead/ui/dialog';
 import { ErrorNote } from '@fairlead/ui/error-state';
+import { useFormats } from '@fairlead/ui/formats';
 import { Checkbox, Field, Input, Select } from '@fairlead/ui/input';
-import { formatMs } from '@fairlead/ui/lib/format';
 import { Skeleton } from '@fairlead/ui/skeleton';
 import { SubmitButton } from '@fairlead/ui/submit-button';
 import { WarnNote } from '@fairlead/ui/warn-note';
@@ -57,6 +57,7 @@ interface StartFormProps {
 }
 
 function StartForm({ apps, chosen, onClose }: StartFormProps) {
+  const { formatMs } = useFormats();
   const { paths } = useMe();
   const trpc = useTRPC();
   const router = useRouter();

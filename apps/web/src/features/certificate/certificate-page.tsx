@@ -3,8 +3,8 @@
 import { Button } from '@fairlead/ui/button';
 import { Card, CardHeader, Facts } from '@fairlead/ui/card';
 import { ErrorNote } from '@fairlead/ui/error-state';
+import { useFormats } from '@fairlead/ui/formats';
 import { useNow } from '@fairlead/ui/lib/clock';
-import { formatAbsolute } from '@fairlead/ui/lib/format';
 import { PageHeader } from '@fairlead/ui/page-header';
 import { RelativeTime } from '@fairlead/ui/relative-time';
 import { StatePill, StateText, type Tone } from '@fairlead/ui/state-pill';
@@ -90,6 +90,7 @@ function FailureCard({ certificate }: { readonly certificate: CertificateDetail 
 }
 
 function FactsCard({ certificate }: { readonly certificate: CertificateDetail }) {
+  const { formatExact } = useFormats();
   const { paths, can } = useMe();
   const now = useNow();
   const { names, domains, servers, issuer, notBefore, notAfter, renewAt, leaf } = certificate;
@@ -132,7 +133,7 @@ function FactsCard({ certificate }: { readonly certificate: CertificateDetail })
               notAfter === null ? (
                 '–'
               ) : (
-                <time dateTime={notAfter.toISOString()} title={formatAbsolute(notAfter)}>
+                <time dateTime={notAfter.toISOString()} title={formatExact(notAfter)}>
                   {formatDaysLeft(notAfter, now)}
                 </time>
               ),

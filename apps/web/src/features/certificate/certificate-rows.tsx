@@ -1,7 +1,7 @@
 'use client';
+import { useFormats } from '@fairlead/ui/formats';
 // Rows of the certificates page: names, issuer, servers, days left and state, with the last failure below the name.
 import { useNow } from '@fairlead/ui/lib/clock';
-import { formatAbsolute } from '@fairlead/ui/lib/format';
 import { RelativeTime } from '@fairlead/ui/relative-time';
 import { Badge, StateText } from '@fairlead/ui/state-pill';
 import { Cell, HeadCell, Row, rowLink, Table, TableHead } from '@fairlead/ui/table';
@@ -32,6 +32,7 @@ export function CertificateRows({ certificates }: { readonly certificates: reado
 }
 
 function CertificateRow({ certificate }: { readonly certificate: CertificateEntry }) {
+  const { formatExact } = useFormats();
   const { paths } = useMe();
   const now = useNow();
   const { id, source, names, host, failure, nextAttemptAt, servers } = certificate;
@@ -75,7 +76,7 @@ function CertificateRow({ certificate }: { readonly certificate: CertificateEntr
         ) : (
           <time
             dateTime={certificate.notAfter.toISOString()}
-            title={formatAbsolute(certificate.notAfter)}
+            title={formatExact(certificate.notAfter)}
             className="relative z-10"
           >
             {formatDaysLeft(certificate.notAfter, now)}

@@ -1,10 +1,11 @@
+'use client';
 // The changes of a form before they are saved: field, saved value, new value, and what needs a deployment.
-import { plural } from '@fairlead/ui/lib/format';
+import { useFormats } from '@fairlead/ui/formats';
 import { ChevronRight } from 'lucide-react';
 import type { ChangeLine } from './changes.ts';
 
 export function ChangeList({ lines }: { readonly lines: readonly ChangeLine[] }) {
-  if (lines.length === 0) return null;
+  const { plural } = useFormats();
   return (
     <details className="group basis-full">
       <summary className="flex w-fit cursor-pointer list-none items-center gap-1.5 rounded-mark font-medium text-sm hover:text-ink [&::-webkit-details-marker]:hidden">

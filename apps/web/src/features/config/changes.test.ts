@@ -1,7 +1,10 @@
 import { settingsSchema } from '@fairlead/core/config/schema';
+import { formatsOf } from '@fairlead/ui/formats';
 import { expect, test } from 'vitest';
 import { changeLines, effectText } from './changes.ts';
 import type { AppFields } from './draft.ts';
+
+const formats = formatsOf({ locale: 'en-US', timeZone: 'UTC' });
 
 const app: AppFields = {
   name: 'shop',
@@ -22,7 +25,7 @@ test('a change shows its field, both values and when it takes effect', () => {
     livenessCheck: { kind: 'http' as const, path: '/up' },
     deploymentUrls: false,
   };
-  expect(changeLines(saved, { app: { ...app, instances: 3 }, settings })).toEqual([
+  expect(changeLines(saved, { app: { ...app, instances: 3 }, settings }, formats)).toEqual([
     { path: 'app.instances', label: 'Instances', before: '1', after: '3', effect: 'now' },
     { path: 'startCommand', label: 'Start command', before: 'Default', after: 'node server.js', effect: 'deployment' },
     { path: 'startTimeoutMs', label: 'Start timeout', before: '1 m 00 s', after: '1 m 30 s', effect: 'deployment' },
@@ -42,17 +45,19 @@ test('the parts of a setting are words, with their units', () => {
     autoscaling: { instancesMin: 0, instancesMax: 4 },
     rollout: { kind: 'rolling', batchSize: 2 },
   });
-  expect(changeLines({ app, settings: settingsSchema.parse({}) }, { app, settings }).map(({ after }) => after)).toEqual(
-    [
-      'instances min 0, instances max 4, idle timeout 5 m 00 s, in flight target 0, cpu target 0, wake timeout 30.0 s',
-      'rolling, batch size 2',
-    ],
-  );
+  expect(
+    changeLines({ app, settings: settingsSchema.parse({}) }, { app, settings }, formats).map(({ after }) => after),
+  ).toEqual([
+    'instances min 0, instances max 4, idle timeout 5 m 00 s, in flight target 0, cpu target 0, wake timeout 30.0 s',
+    'rolling, batch size 2',
+  ]);
 });
 
 test('traffic and variables are compared one by one', () => {
   const settings = settingsSchema.parse({ variables: { NEW: 'b' }, traffic: { queueLengthMax: 5 } });
-  expect(changeLines(saved, { app, settings }).map(({ path, before, after }) => [path, before, after])).toEqual([
+  expect(
+    changeLines(saved, { app, settings }, formats).map(({ path, before, after }) => [path, before, after]),
+  ).toEqual([
     ['variables.OLD', 'value a, scope both', 'None'],
     ['variables.NEW', 'None', 'value b, scope both'],
     ['traffic.queueLengthMax', '8192', '5'],

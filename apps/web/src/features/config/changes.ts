@@ -1,7 +1,7 @@
 // Changes of a draft as lines that a person reads: the field, its saved value, the new value, and when it takes effect.
 // Pure.
 import { commandLine } from '@fairlead/core/kernel/command';
-import { formatBytes, formatDuration } from '@fairlead/ui/lib/format';
+import type { Formats } from '@fairlead/ui/formats';
 import type { Settings } from '../../api/types.ts';
 import { namedSetting, type SettingEffect } from '../../common/app/setting-fields.ts';
 import { changedFields } from '../../common/form/changed-fields.ts';
@@ -20,12 +20,12 @@ export interface SettingsValues {
   readonly app: AppFields;
 }
 
-export function changeLines(saved: SettingsValues, draft: SettingsValues): ChangeLine[] {
+export function changeLines(saved: SettingsValues, draft: SettingsValues, formats: Formats): ChangeLine[] {
   const line = (path: string, before: unknown, after: unknown): ChangeLine => ({
     path,
     ...namedSetting(path),
-    before: textOf(before, path),
-    after: textOf(after, path),
+    before: textOf(before, path, formats),
+    after: textOf(after, path, formats),
   });
   const within = <Whole extends object>(root: string, before: Whole, after: Whole) =>
     changedFields(before, after).map((name) => line(`${root}.${String(name)}`, before[name], after[name]));
@@ -50,35 +50,35 @@ export function effectText(effects: readonly SettingEffect[]): string {
     : 'Takes effect with the next deployment.';
 }
 
-function textOf(value: unknown, path: string): string {
+function textOf(value: unknown, path: string, formats: Formats): string {
   if (value === undefined) return 'None';
   if (value === null || value === '') return 'Default';
   if (typeof value === 'boolean') return value ? 'On' : 'Off';
-  if (typeof value === 'number') return textOfNumber(value, path);
+  if (typeof value === 'number') return textOfNumber(value, path, formats);
   if (typeof value === 'string') return value;
   if (Array.isArray(value)) {
     if (value.length === 0) return /command/i.test(path) ? 'Default' : 'None';
     if (/command$/i.test(path)) return commandLine(value.map(String));
-    return value.map((each) => textOfItem(each)).join(', ');
+    return value.map((each) => textOfItem(each, formats)).join(', ');
   }
-  return textOfItem(value);
+  return textOfItem(value, formats);
 }
 
-function textOfNumber(value: number, path: string): string {
+function textOfNumber(value: number, path: string, { formatBytes, formatCpu, formatDuration }: Formats): string {
   if (path.endsWith('Ms')) return formatDuration(value);
   if (value === 0 && !path.startsWith('app.')) return '0';
   if (/Bytes/.test(path)) return formatBytes(value);
-  return /cpuMillis/.test(path) ? `${value / 1000} cores` : String(value);
+  return /cpuMillis/.test(path) ? formatCpu(value, 0) : String(value);
 }
 
 /** A worker and a volume are named; other objects list their parts. */
-function textOfItem(value: unknown): string {
+function textOfItem(value: unknown, formats: Formats): string {
   if (typeof value !== 'object' || value === null) return String(value);
   const parts = Object.entries(value);
   const name = parts.find(([key]) => key === 'name')?.[1];
   if (typeof name === 'string') return name || 'unnamed';
   return parts
-    .map(([key, part]) => (key === 'kind' ? wordsOf(part) : `${wordsOf(key)} ${textOf(part, key)}`))
+    .map(([key, part]) => (key === 'kind' ? wordsOf(part) : `${wordsOf(key)} ${textOf(part, key, formats)}`))
     .join(', ');
 }
 

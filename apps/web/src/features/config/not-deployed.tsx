@@ -1,9 +1,10 @@
 // Note on saved settings that the live release does not have.
-import { plural } from '@fairlead/ui/lib/format';
+import { useFormats } from '@fairlead/ui/formats';
 import { StateMark } from '@fairlead/ui/state-pill';
 import { namedSetting } from '../../common/app/setting-fields.ts';
 
 export function NotDeployed({ names }: { readonly names: readonly string[] }) {
+  const { plural } = useFormats();
   const labels = [...new Set(names.map((name) => namedSetting(name).label))];
   if (labels.length === 0) return null;
   return (

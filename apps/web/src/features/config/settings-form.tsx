@@ -1,8 +1,10 @@
 'use client';
 // Form of one section of an app's settings in one environment: loads the settings, saves what changed, and tells when it
 // takes effect. Saved settings make one version.
+import { useFormats } from '@fairlead/ui/formats';
 import { Skeleton } from '@fairlead/ui/skeleton';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import dynamic from 'next/dynamic';
 import { type FormEvent, type ReactNode, useState } from 'react';
 import { readFailure } from '../../api/failure.ts';
 import { useTRPC } from '../../api/trpc.tsx';
@@ -13,10 +15,11 @@ import { SaveBar } from '../../common/form/save-bar.tsx';
 import { useFreshMutation, wasCancelled } from '../../common/identity/confirm-identity.tsx';
 import { useMe } from '../../common/organization/me.tsx';
 import { QueryView } from '../../common/page/query-view.tsx';
-import { ChangeList } from './change-list.tsx';
 import { changeLines, effectText, type SettingsValues } from './changes.ts';
 import { appChangesOf, appFieldsOf, changesOf, type Draft } from './draft.ts';
 import { NotDeployed } from './not-deployed.tsx';
+
+const ChangeList = dynamic(() => import('./change-list.tsx').then((module) => module.ChangeList), { ssr: false });
 
 export interface SettingsPageProps {
   readonly slug: string;
@@ -110,13 +113,14 @@ interface OpenFormProps extends Pick<SettingsFormProps, 'title' | 'children'> {
 
 function OpenForm({ title, app, placement, saved, result, onEdit, onSaved, onDiscard, children }: OpenFormProps) {
   const { can } = useMe();
+  const formats = useFormats();
   const [draft, setDraft] = useState(saved);
   const { save, pending, failure } = useSave({ app, saved, draft, onSaved });
   const where = { projectId: app.projectId, environmentId: placement.environmentId };
   const readOnly = !can('app.write', where);
   // The app's frame already explains why a protected environment is read-only.
   const isExplained = placement.protected && !can('deployment.approve', where);
-  const lines = changeLines(saved, draft);
+  const lines = changeLines(saved, draft, formats);
   const submit = (event: FormEvent) => {
     event.preventDefault();
     save();
@@ -151,7 +155,7 @@ function OpenForm({ title, app, placement, saved, result, onEdit, onSaved, onDis
           detail={effectText(lines.map(({ effect }) => effect))}
           saved={result}
         >
-          <ChangeList lines={lines} />
+          {lines.length === 0 ? null : <ChangeList lines={lines} />}
         </SaveBar>
       )}
     </form>
@@ -168,6 +172,7 @@ interface SaveInput {
 /** Saves with up to three calls. A failed call ends it; what was saved before it stays saved. */
 function useSave({ app, saved, draft, onSaved }: SaveInput) {
   const trpc = useTRPC();
+  const formats = useFormats();
   const queryClient = useQueryClient();
   const updateApp = useMutation(trpc.app.update.mutationOptions());
   const scale = useMutation(trpc.app.scale.mutationOptions());
@@ -184,7 +189,7 @@ function useSave({ app, saved, draft, onSaved }: SaveInput) {
       return config?.number ?? null;
     },
     onSuccess: (version) => {
-      const effect = effectText(changeLines(saved, draft).map((line) => line.effect));
+      const effect = effectText(changeLines(saved, draft, formats).map((line) => line.effect));
       onSaved(`${version === null ? 'Saved' : `Saved as version ${version}`}. ${effect}`);
     },
     onSettled: () => {

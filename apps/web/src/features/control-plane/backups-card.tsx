@@ -2,7 +2,7 @@
 // Backups of the control plane: the last and the next one, a button for one more, and the latest results.
 import { Button } from '@fairlead/ui/button';
 import { Card, CardHeader, Facts } from '@fairlead/ui/card';
-import { formatBytes, plural } from '@fairlead/ui/lib/format';
+import { useFormats } from '@fairlead/ui/formats';
 import { RelativeTime } from '@fairlead/ui/relative-time';
 import { StateText, type Tone } from '@fairlead/ui/state-pill';
 import { useToast } from '@fairlead/ui/toast';
@@ -24,6 +24,7 @@ const STATES: Record<Backup['state'], { readonly tone: Tone; readonly label: str
 };
 
 export function BackupsCard({ backups }: Pick<ControlPlaneState, 'backups'>) {
+  const { formatBytes, plural } = useFormats();
   const { folder, keep, next, latest, lastSucceeded } = backups;
   return (
     <Card id="backups" className="scroll-mt-4">
@@ -98,6 +99,7 @@ function BackUpNow({ isRunning }: { readonly isRunning: boolean }) {
 }
 
 function BackupRow({ backup, folder }: { readonly backup: Backup; readonly folder: string | null }) {
+  const { formatBytes } = useFormats();
   const { state, isScheduled, createdAt, dataFile, sizeBytes, failure } = backup;
   const { tone, label } = STATES[state];
   return (

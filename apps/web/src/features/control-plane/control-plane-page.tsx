@@ -1,7 +1,7 @@
 'use client';
 // Control plane page: the state of this control plane for the people who operate it. Reloads itself while it is open.
 import { Card, CardHeader, Facts } from '@fairlead/ui/card';
-import { plural } from '@fairlead/ui/lib/format';
+import { useFormats } from '@fairlead/ui/formats';
 import { PageHeader } from '@fairlead/ui/page-header';
 import { SkeletonRows } from '@fairlead/ui/skeleton';
 import { WarnNote } from '@fairlead/ui/warn-note';
@@ -103,6 +103,7 @@ function AddressesCard({ addresses }: Pick<ControlPlaneState, 'addresses'>) {
 }
 
 function VersionsCard({ versions }: Pick<ControlPlaneState, 'versions'>) {
+  const { plural } = useFormats();
   const { controlPlane, node, postgres, offeredAgents, agents } = versions;
   return (
     <FactsCard

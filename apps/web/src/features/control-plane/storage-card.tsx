@@ -1,10 +1,11 @@
 // Storage of the control plane: free space of each disk, and what takes it.
 import { Card, CardHeader, Facts } from '@fairlead/ui/card';
-import { formatBytes } from '@fairlead/ui/lib/format';
+import { useFormats } from '@fairlead/ui/formats';
 import { Meter } from '@fairlead/ui/meter';
 import type { ControlPlaneState } from '../../api/types.ts';
 
 export function StorageCard({ storage }: Pick<ControlPlaneState, 'storage'>) {
+  const { formatBytes } = useFormats();
   const { disks, logsBytes, artifactsBytes, databaseBytes } = storage;
   return (
     <Card id="storage" className="scroll-mt-4">

@@ -25,7 +25,7 @@ import { HoverLink } from '../../common/page/hover-link.tsx';
 import { QueryView } from '../../common/page/query-view.tsx';
 import { ReleaseActions, RollbackButton } from './release-actions.tsx';
 import { type ReleaseOfRow, releaseLimit, releasesOfRows } from './releases-of-rows.ts';
-import { deploymentInputOf, useDeploymentFilters } from './use-deployment-filters.ts';
+import { useDeploymentFilters, useDeploymentInput } from './use-deployment-filters.ts';
 
 const CompareDialog = dynamic(() => import('./compare-dialog.tsx').then((module) => module.CompareDialog), {
   ssr: false,
@@ -46,7 +46,7 @@ export function AppDeploymentsPage({ slug, initial }: { readonly slug: string; r
   const active = activeFilters(search.value, filters);
   const deployments = useInfiniteQuery({
     ...trpc.deployment.list.infiniteQueryOptions(
-      { ...deploymentInputOf(search.value, [...filters, common.order]), ...placement },
+      { ...useDeploymentInput(search.value, [...filters, common.order]), ...placement },
       { getNextPageParam: (page) => page.nextCursor },
     ),
     placeholderData: keepPreviousData,

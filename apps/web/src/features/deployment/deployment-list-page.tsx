@@ -28,7 +28,7 @@ import { QueryView } from '../../common/page/query-view.tsx';
 import { useProjectFilter } from '../../common/project/project-filter.ts';
 import { ProjectSwitcher } from '../../common/project/project-switcher.tsx';
 import { DeploymentRowMenu, useDeploymentRowCalls } from './deployment-row-menu.tsx';
-import { deploymentInputOf, useDeploymentFilters } from './use-deployment-filters.ts';
+import { useDeploymentFilters, useDeploymentInput } from './use-deployment-filters.ts';
 
 export function DeploymentListPage() {
   const { paths } = useMe();
@@ -65,7 +65,7 @@ function AllDeployments() {
   const active = [...useChosenProject(), ...attention.active, ...activeFilters(common.search.value, filters)];
   const calls = useDeploymentRowCalls();
   const input = {
-    ...deploymentInputOf(common.search.value, [...filters, common.order]),
+    ...useDeploymentInput(common.search.value, [...filters, common.order]),
     ...project.input,
     ...attention.input,
   };

@@ -23,7 +23,7 @@ const NAMES = [
 export type DeploymentFilterName = (typeof NAMES)[number];
 
 /** `read` returns an empty string for a filter that is not set. */
-export function deploymentInput(read: (name: DeploymentFilterName) => string) {
+export function deploymentInput(read: (name: DeploymentFilterName) => string, timeZone: string) {
   const state = read('state');
   return {
     ...textField('search', read('search')),
@@ -35,7 +35,7 @@ export function deploymentInput(read: (name: DeploymentFilterName) => string) {
     ...attentionInput(read),
     ...textField('branch', read('branch'), 200),
     ...textField('requestedBy', read('author')),
-    ...dayRange(read('from'), read('to')),
+    ...dayRange(read('from'), read('to'), timeZone),
     ...choiceField('order', read('order'), ['oldest']),
   };
 }

@@ -1,4 +1,5 @@
 // Filters of a list of deployments, in the URL: those that the lists of one app and of all apps share.
+import { useFormats } from '@fairlead/ui/formats';
 import { useQuery } from '@tanstack/react-query';
 import { useTRPC } from '../../api/trpc.tsx';
 import { deploymentLook, deploymentStates } from '../../common/deployment/states.ts';
@@ -37,7 +38,12 @@ export function useDeploymentFilters() {
 
 type Filter = MenuFilter | DayFilter;
 
-export function deploymentInputOf(search: string, filters: readonly Filter[]) {
+/** Returns the filters as input of the API. */
+export function useDeploymentInput(search: string, filters: readonly Filter[]) {
+  const { timeZone } = useFormats();
   const values = new Map<string, string>(filters.map(({ name, value }) => [name, value]));
-  return deploymentInput((name: DeploymentFilterName) => (name === 'search' ? search : (values.get(name) ?? '')));
+  return deploymentInput(
+    (name: DeploymentFilterName) => (name === 'search' ? search : (values.get(name) ?? '')),
+    timeZone,
+  );
 }

@@ -2,8 +2,8 @@
 // Environments of the organization's projects, with their number of apps and their protection; creates new ones.
 import { Button } from '@fairlead/ui/button';
 import { Card, CardHeader } from '@fairlead/ui/card';
+import { useFormats } from '@fairlead/ui/formats';
 import { Checkbox, Field, Input } from '@fairlead/ui/input';
-import { plural } from '@fairlead/ui/lib/format';
 import { PageHeader } from '@fairlead/ui/page-header';
 import { SkeletonRows } from '@fairlead/ui/skeleton';
 import { StateText } from '@fairlead/ui/state-pill';
@@ -22,6 +22,7 @@ import { PROTECTION, useUpdateProtection } from './protection.ts';
 
 /** `children` renders below the environments. */
 export function EnvironmentsPage({ children }: { readonly children: ReactNode }) {
+  const { plural } = useFormats();
   const { can, paths } = useMe();
   const environments = useQuery(useTRPC().environment.list.queryOptions());
   return (
@@ -54,6 +55,7 @@ export function EnvironmentsPage({ children }: { readonly children: ReactNode })
 }
 
 function EnvironmentRow({ environment }: { readonly environment: Environment }) {
+  const { plural } = useFormats();
   const { can } = useMe();
   const protect = useUpdateProtection();
   const { id, name, projectId, appCount, isFirst, protected: isProtected } = environment;

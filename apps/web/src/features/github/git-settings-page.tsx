@@ -3,7 +3,7 @@
 import { Button, buttonClass } from '@fairlead/ui/button';
 import { Card, CardHeader } from '@fairlead/ui/card';
 import { EmptyState } from '@fairlead/ui/empty-state';
-import { plural } from '@fairlead/ui/lib/format';
+import { useFormats } from '@fairlead/ui/formats';
 import { PageHeader } from '@fairlead/ui/page-header';
 import { RelativeTime } from '@fairlead/ui/relative-time';
 import { SkeletonRows } from '@fairlead/ui/skeleton';
@@ -133,6 +133,7 @@ function AppCard({ app, mayWrite }: { readonly app: GithubApp; readonly mayWrite
 }
 
 function InstallationRow({ installation }: { readonly installation: Installation }) {
+  const { plural } = useFormats();
   const { accountLogin, state, repositories, repositorySelection, apps, syncedAt, manageUrl } = installation;
   const { tone, label } = STATES[state];
   return (

@@ -1,6 +1,7 @@
 'use client';
-// Filters of an app's log, stored in the URL so that a search can be linked.
 import { Button } from '@fairlead/ui/button';
+// Filters of an app's log, stored in the URL so that a search can be linked.
+import { useFormats } from '@fairlead/ui/formats';
 import { Checkbox, Select } from '@fairlead/ui/input';
 import type { FieldChoice, LogField } from '@fairlead/ui/lib/log-lines';
 import { SearchInput } from '@fairlead/ui/search-input';
@@ -90,6 +91,7 @@ export function LogFilters({ app, choices }: LogFiltersProps) {
   const { regex, level, process, instance, server, span } = useFields();
   const { fields } = useLogFilters();
   const toggleField = useToggleField();
+  const { formatInteger } = useFormats();
   const processes = [...new Set(['web', ...app.instances.map((each) => each.process), process.value])].filter(Boolean);
   const instances = [...new Set([...app.instances.map(({ id }): string => id), instance.value])].filter(Boolean);
   const servers = placementOf(app)?.servers ?? [];
@@ -150,7 +152,7 @@ export function LogFilters({ app, choices }: LogFiltersProps) {
             <optgroup key={name} label={name}>
               {values.map(({ value, count }) => (
                 <option key={value} value={formatFields([{ name, value }])}>
-                  {`${value} (${count})`}
+                  {`${value} (${formatInteger(count)})`}
                 </option>
               ))}
             </optgroup>

@@ -3,7 +3,7 @@
 import { Button } from '@fairlead/ui/button';
 import { EmptyState } from '@fairlead/ui/empty-state';
 import { ErrorState } from '@fairlead/ui/error-state';
-import { plural } from '@fairlead/ui/lib/format';
+import { useFormats } from '@fairlead/ui/formats';
 import { type FieldChoice, fieldChoices, hasFields } from '@fairlead/ui/lib/log-lines';
 import { Skeleton } from '@fairlead/ui/skeleton';
 import { StateMark, StateText } from '@fairlead/ui/state-pill';
@@ -168,6 +168,7 @@ interface LogStatusProps extends AppLogViewProps {
 }
 
 function LogStatus({ log, lineCount, aroundMs, isPaused, onPausedChange, onLeaveLine }: LogStatusProps) {
+  const { plural } = useFormats();
   return (
     <>
       {aroundMs !== null ? (

@@ -1,6 +1,7 @@
 'use client';
 // Row of the overview for one kind of problem: its count, a link to the list of exactly those, and the newest by cause.
 import { Button, IconButton } from '@fairlead/ui/button';
+import { type Formats, useFormats } from '@fairlead/ui/formats';
 import { cn } from '@fairlead/ui/lib/class-names';
 import { RelativeTime } from '@fairlead/ui/relative-time';
 import { StateMark, type Tone } from '@fairlead/ui/state-pill';
@@ -54,6 +55,8 @@ export function AttentionGroupRow(props: AttentionGroupProps) {
 
 function ExpandableGroup(props: AttentionGroupProps) {
   const { group, projectId, act, isAcknowledged = false } = props;
+  const formats = useFormats();
+  const { formatInteger } = formats;
   const [isOpen, setIsOpen] = useState(false);
   const { paths } = useMe();
   const id = useId();
@@ -79,7 +82,7 @@ function ExpandableGroup(props: AttentionGroupProps) {
               className={cn('shrink-0 text-ink-faint transition-transform duration-120', isOpen && 'rotate-90')}
             />
           </button>
-          <p className="truncate text-sm text-ink-soft">{summaryOf(group)}</p>
+          <p className="truncate text-sm text-ink-soft">{summaryOf(group, formats)}</p>
         </div>
         {href === null || isAcknowledged ? null : (
           <HoverLink
@@ -103,7 +106,7 @@ function ExpandableGroup(props: AttentionGroupProps) {
             icon={isAcknowledged ? <Undo2 size={14} aria-hidden="true" /> : <Check size={14} aria-hidden="true" />}
             onClick={() => act.run({ kind: group.kind })}
           >
-            {isAcknowledged ? 'Restore' : 'Acknowledge'} all {group.count}
+            {isAcknowledged ? 'Restore' : 'Acknowledge'} all {formatInteger(group.count)}
           </Button>
         </div>
       </div>
@@ -113,6 +116,7 @@ function ExpandableGroup(props: AttentionGroupProps) {
 
 function CauseItems(props: AttentionGroupProps & { readonly cause: Cause }) {
   const { group, projectId, cause, isAcknowledged = false } = props;
+  const { formatInteger } = useFormats();
   const { paths } = useMe();
   const href = hrefOfGroup(paths, { kind: group.kind, cause: cause.cause, projectId });
   const more = cause.count - cause.items.length;
@@ -121,7 +125,7 @@ function CauseItems(props: AttentionGroupProps & { readonly cause: Cause }) {
       {group.kind === 'deployment_failed' ? (
         <h3 className="flex items-baseline gap-2 px-4 pt-3 pl-10 text-sm">
           <span className="min-w-0 truncate font-medium text-ink-soft">{cause.title}</span>
-          <span className="tabular text-ink-faint">{cause.count}</span>
+          <span className="tabular text-ink-faint">{formatInteger(cause.count)}</span>
         </h3>
       ) : null}
       <ul>
@@ -134,14 +138,14 @@ function CauseItems(props: AttentionGroupProps & { readonly cause: Cause }) {
       {more > 0 ? (
         <p className="px-4 pb-2.5 pl-10 text-sm">
           {href === null || isAcknowledged ? (
-            <span className="text-ink-faint">and {more} more</span>
+            <span className="text-ink-faint">and {formatInteger(more)} more</span>
           ) : (
             <HoverLink
               href={href}
-              aria-label={`Show all ${cause.count}: ${group.kind === 'deployment_failed' ? cause.title : group.title}`}
+              aria-label={`Show all ${formatInteger(cause.count)}: ${group.kind === 'deployment_failed' ? cause.title : group.title}`}
               className="rounded-mark text-ink-soft underline underline-offset-2 hover:text-ink"
             >
-              Show all {cause.count}
+              Show all {formatInteger(cause.count)}
             </HoverLink>
           )}
         </p>
@@ -188,7 +192,8 @@ function ItemRow(props: AttentionGroupProps & { readonly item: Item; readonly is
 }
 
 /** Names the causes with their counts, or the first entries. */
-function summaryOf({ kind, causes }: AttentionGroup): string {
-  if (kind === 'deployment_failed') return causes.map(({ title, count }) => `${count} × ${title}`).join(' · ');
+function summaryOf({ kind, causes }: AttentionGroup, { formatInteger }: Formats): string {
+  if (kind === 'deployment_failed')
+    return causes.map(({ title, count }) => `${formatInteger(count)} × ${title}`).join(' · ');
   return causes.flatMap(({ items }) => items.map(({ title }) => title)).join(' · ');
 }

@@ -1,7 +1,7 @@
 'use client';
+import { useFormats } from '@fairlead/ui/formats';
 // Table of the latest apps: state, last deployment, and the traffic of the last half hour with its error rate and p95.
 import { cn } from '@fairlead/ui/lib/class-names';
-import { formatCount, formatMs } from '@fairlead/ui/lib/format';
 import { RelativeTime } from '@fairlead/ui/relative-time';
 import { Sparkline } from '@fairlead/ui/sparkline';
 import { Cell, HeadCell, Row, rowLink, Table, TableHead } from '@fairlead/ui/table';
@@ -41,6 +41,7 @@ export function OverviewAppRows({ apps }: { readonly apps: readonly App[] }) {
 }
 
 function AppRow({ app }: { readonly app: App }) {
+  const formats = useFormats();
   const { paths } = useMe();
   const { peakPerSecond, errorShare, isFailing, p95Ms } = recentFigures(app);
   return (
@@ -66,10 +67,10 @@ function AppRow({ app }: { readonly app: App }) {
         <Traffic app={app} peak={peakPerSecond} />
       </Cell>
       <Cell numeric className={cn(isFailing && 'text-bad-text')}>
-        {formatShare(errorShare)}
+        {formatShare(errorShare, formats)}
       </Cell>
       <Cell numeric className="min-w-20">
-        {formatMs(p95Ms)}
+        {formats.formatMs(p95Ms)}
       </Cell>
     </Row>
   );
@@ -90,9 +91,10 @@ function LastDeployment({ app: { lastDeployment, deployedBy } }: { readonly app:
 
 /** Sparkline with its scale: the rate at its highest point, and zero at its base. */
 function Traffic({ app, peak }: { readonly app: App; readonly peak: number }) {
+  const formats = useFormats();
   return (
     <span className="flex items-stretch gap-2">
-      <Sparkline values={app.sparkline} label={trafficText(app)} width={128} height={28} />
+      <Sparkline values={app.sparkline} label={trafficText(app, formats)} width={128} height={28} />
       <span
         aria-hidden="true"
         className="tabular flex w-10 flex-col justify-between font-mono text-ink-faint text-xs leading-none"
@@ -101,7 +103,7 @@ function Traffic({ app, peak }: { readonly app: App; readonly peak: number }) {
           <span className="mt-auto">–</span>
         ) : (
           <>
-            <span>{formatCount(peak)}</span>
+            <span>{formats.formatCount(peak)}</span>
             <span>0</span>
           </>
         )}

@@ -2,7 +2,7 @@
 import { buttonClass } from '@fairlead/ui/button';
 import { Card, CardHeader } from '@fairlead/ui/card';
 import { EmptyState } from '@fairlead/ui/empty-state';
-import { plural } from '@fairlead/ui/lib/format';
+import { useFormats } from '@fairlead/ui/formats';
 import { PageHeader } from '@fairlead/ui/page-header';
 import { Skeleton, SkeletonRows } from '@fairlead/ui/skeleton';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
@@ -67,6 +67,7 @@ interface OverviewBodyProps {
 }
 
 function OverviewBody({ overview, projectId }: OverviewBodyProps) {
+  const { plural } = useFormats();
   const { isOperator, paths } = useMe();
   const warnings = useQuery(useTRPC().controlPlane.listNotices.queryOptions(undefined, { enabled: isOperator }));
   const apps = projectId === undefined ? paths.apps : paths.projectApps(projectId);
@@ -93,6 +94,7 @@ function OverviewBody({ overview, projectId }: OverviewBodyProps) {
 }
 
 function Servers({ overview }: { readonly overview: Overview }) {
+  const { plural } = useFormats();
   const { paths, can } = useMe();
   const figures = useLiveServerFigures();
   return (

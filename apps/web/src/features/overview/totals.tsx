@@ -1,10 +1,12 @@
 'use client';
 // Totals of the organization over the last 24 hours, each with its change against the 24 hours before.
-import { formatCount, formatInteger } from '@fairlead/ui/lib/format';
+import { useFormats } from '@fairlead/ui/formats';
 import type { Overview } from '../../api/types.ts';
 import { changeOfCount, changeOfShare, formatShare } from './total-text.ts';
 
 export function Totals({ totals: { requests, errorShare, deployments } }: { readonly totals: Overview['totals'] }) {
+  const formats = useFormats();
+  const { formatCount, formatInteger } = formats;
   return (
     <section aria-label="Last 24 hours" className="rounded-card border border-line bg-surface">
       <h2 className="sr-only">Last 24 hours</h2>
@@ -12,13 +14,17 @@ export function Totals({ totals: { requests, errorShare, deployments } }: { read
         <Total
           label="Requests"
           value={requests.current === null ? '–' : formatCount(requests.current)}
-          change={changeOfCount(requests)}
+          change={changeOfCount(requests, formats)}
         />
-        <Total label="Error rate" value={formatShare(errorShare.current)} change={changeOfShare(errorShare)} />
+        <Total
+          label="Error rate"
+          value={formatShare(errorShare.current, formats)}
+          change={changeOfShare(errorShare, formats)}
+        />
         <Total
           label="Deployments"
           value={deployments.current === null ? '–' : formatInteger(deployments.current)}
-          change={changeOfCount(deployments)}
+          change={changeOfCount(deployments, formats)}
         />
       </dl>
     </section>

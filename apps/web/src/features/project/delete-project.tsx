@@ -2,7 +2,7 @@
 // Dialog that deletes a project: lists what blocks the deletion, or what it deletes, and asks for the name.
 import { Button } from '@fairlead/ui/button';
 import { Dialog } from '@fairlead/ui/dialog';
-import { plural } from '@fairlead/ui/lib/format';
+import { useFormats } from '@fairlead/ui/formats';
 import { Skeleton } from '@fairlead/ui/skeleton';
 import { useToast } from '@fairlead/ui/toast';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
@@ -116,6 +116,7 @@ function Reasons({ project }: { readonly project: Detail }) {
 }
 
 function Losses({ project: { environments, grantCount, tokenCount } }: { readonly project: Detail }) {
+  const { plural } = useFormats();
   return (
     <ul className="list-disc space-y-1 pl-5">
       <li>

@@ -1,7 +1,7 @@
 'use client';
 // Table of projects with the actions that the reader may take.
 import { IconButton } from '@fairlead/ui/button';
-import { plural } from '@fairlead/ui/lib/format';
+import { useFormats } from '@fairlead/ui/formats';
 import { Menu, MenuItem, MenuSeparator } from '@fairlead/ui/menu';
 import { RelativeTime } from '@fairlead/ui/relative-time';
 import { Cell, HeadCell, Row, rowLink, Table, TableHead } from '@fairlead/ui/table';
@@ -17,6 +17,7 @@ import { ProjectNameDialog } from './project-name-dialog.tsx';
 type Opened = { readonly dialog: 'rename' | 'delete'; readonly project: Project };
 
 export function ProjectRows({ projects }: { readonly projects: readonly Project[] }) {
+  const { plural } = useFormats();
   const { paths, can } = useMe();
   const [opened, setOpened] = useState<Opened | null>(null);
   const close = () => setOpened(null);

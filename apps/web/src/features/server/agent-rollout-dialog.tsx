@@ -3,7 +3,7 @@
 import { Button } from '@fairlead/ui/button';
 import { Dialog } from '@fairlead/ui/dialog';
 import { ErrorNote } from '@fairlead/ui/error-state';
-import { plural } from '@fairlead/ui/lib/format';
+import { useFormats } from '@fairlead/ui/formats';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { readFailure } from '../../api/failure.ts';
 import { useTRPC } from '../../api/trpc.tsx';
@@ -17,6 +17,7 @@ export interface AgentRolloutDialogProps {
 }
 
 export function AgentRolloutDialog({ available, open, onClose }: AgentRolloutDialogProps) {
+  const { plural } = useFormats();
   const trpc = useTRPC();
   const queryClient = useQueryClient();
   const start = useMutation(trpc.agentRollout.start.mutationOptions());

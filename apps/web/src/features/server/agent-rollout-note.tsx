@@ -1,7 +1,7 @@
 'use client';
 // Upgrade of all agents, on the page of all servers: the offer, its progress, and the reason of a stop.
 import { Button } from '@fairlead/ui/button';
-import { plural } from '@fairlead/ui/lib/format';
+import { useFormats } from '@fairlead/ui/formats';
 import { RelativeTime } from '@fairlead/ui/relative-time';
 import { StateMark, StateText, type Tone } from '@fairlead/ui/state-pill';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
@@ -15,10 +15,12 @@ import { AgentRolloutDialog } from './server-dialogs.ts';
 
 /** Hidden when there is nothing to report. */
 export function AgentRolloutNote() {
+  const { plural } = useFormats();
   const { can } = useMe();
   const trpc = useTRPC();
   const { data } = useQuery(trpc.agentRollout.get.queryOptions());
   const [asking, setAsking] = useState(false);
+  const formats = useFormats();
   if (data === undefined) return null;
   const { rollout, available } = data;
   const mayUpgrade = can('server.upgrade');
@@ -35,7 +37,7 @@ export function AgentRolloutNote() {
         title={`Upgrading agents to ${rollout.version}`}
         actions={mayUpgrade ? <Cancel rollout={rollout} /> : null}
       >
-        <p aria-live="polite">{waveSentence(rollout)} Apps keep running.</p>
+        <p aria-live="polite">{waveSentence(rollout, formats)} Apps keep running.</p>
         <CurrentWave rollout={rollout} />
         <LeftOut servers={rollout.leftOut} />
         <p className="text-sm">
@@ -60,7 +62,7 @@ export function AgentRolloutNote() {
           title={`Upgrade of agents to ${rollout.version} stopped`}
           actions={mayUpgrade ? actions : null}
         >
-          <p>{stopSentence(rollout)}</p>
+          <p>{stopSentence(rollout, formats)}</p>
           {other ? <p>Agent {available.version} is now available.</p> : null}
           <LeftOut servers={rollout.leftOut} />
         </Note>

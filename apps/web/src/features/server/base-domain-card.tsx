@@ -61,7 +61,8 @@ function Names({ base }: { readonly base: BaseDomain }) {
       <ul className="border-line border-t px-4 py-3">
         {base.records.length === 0 ? (
           <li className="text-ink-soft text-sm">
-            Fairlead doesn't know a public address of this server. Enter one under Public addresses to see the record to set.
+            Fairlead doesn't know a public address of this server. Enter one under Public addresses to see the record to
+            set.
           </li>
         ) : null}
         {base.records.map((record) => (

@@ -1,8 +1,8 @@
 'use client';
 // Card with a server's charts and the choice of their period.
 import { Card, CardHeader } from '@fairlead/ui/card';
+import { useFormats } from '@fairlead/ui/formats';
 import { cn } from '@fairlead/ui/lib/class-names';
-import { plural } from '@fairlead/ui/lib/format';
 import { Skeleton } from '@fairlead/ui/skeleton';
 import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query';
 import dynamic from 'next/dynamic';
@@ -21,6 +21,7 @@ const ServerCharts = dynamic(() => import('./server-charts.tsx').then((module) =
 });
 
 export function MachineCard({ server }: { readonly server: ServerDetail }) {
+  const { plural } = useFormats();
   const trpc = useTRPC();
   const queryClient = useQueryClient();
   const state = usePeriod('15m');

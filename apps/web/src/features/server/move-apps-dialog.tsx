@@ -3,8 +3,8 @@
 import { Button } from '@fairlead/ui/button';
 import { Dialog } from '@fairlead/ui/dialog';
 import { ErrorNote } from '@fairlead/ui/error-state';
+import { useFormats } from '@fairlead/ui/formats';
 import { Checkbox, Field, Select } from '@fairlead/ui/input';
-import { plural } from '@fairlead/ui/lib/format';
 import { useToast } from '@fairlead/ui/toast';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -36,6 +36,7 @@ function isCopied({ hasVolumes, stays, move }: ServerDrain['apps'][number]): boo
 }
 
 export function MoveAppsDialog({ server, apps, leavesVolumes = false, open, onClose }: MoveAppsDialogProps) {
+  const { plural } = useFormats();
   const trpc = useTRPC();
   const toast = useToast();
   const queryClient = useQueryClient();

@@ -1,6 +1,9 @@
+import { formatsOf } from '@fairlead/ui/formats';
 import { expect, test } from 'vitest';
 import type { AgentRollout } from '../../api/types.ts';
 import { leftOutSentence, nameList, skipSentence, stopSentence, waveLabel, waveSentence } from './rollout-text.ts';
+
+const formats = formatsOf({ locale: 'en-US', timeZone: 'UTC' });
 
 type Server = AgentRollout['servers'][number];
 const server = (name: string, wave: number | null, progress: Server['progress']): Server => ({
@@ -29,15 +32,15 @@ const rollout = (changes: Partial<AgentRollout>): AgentRollout => ({
 const named = (...names: string[]) => names.map((name) => ({ name }));
 
 test('the progress names the wave and its servers', () => {
-  expect(waveSentence(rollout({}))).toBe('Wave 2 of 3: 1 of 2 servers upgraded.');
-  expect(waveSentence(rollout({ wave: 1 }))).toBe('Wave 1 of 3: 1 of 1 server upgraded.');
-  expect(waveSentence(rollout({ wave: 0 }))).toBe('The first upgrade starts within seconds.');
+  expect(waveSentence(rollout({}), formats)).toBe('Wave 2 of 3: 1 of 2 servers upgraded.');
+  expect(waveSentence(rollout({ wave: 1 }), formats)).toBe('Wave 1 of 3: 1 of 1 server upgraded.');
+  expect(waveSentence(rollout({ wave: 0 }), formats)).toBe('The first upgrade starts within seconds.');
 });
 
 test('a stop names the server, the reason and the effect', () => {
   const stopped = rollout({ state: 'stopped', failedServer: 'north', reason: 'It hung.' });
-  expect(stopSentence(stopped)).toBe('north: It hung. 2 servers of 3 upgraded; no further upgrade starts.');
-  expect(stopSentence({ ...stopped, failedServer: null })).toMatch(/^It hung\. /);
+  expect(stopSentence(stopped, formats)).toBe('north: It hung. 2 servers of 3 upgraded; no further upgrade starts.');
+  expect(stopSentence({ ...stopped, failedServer: null }, formats)).toMatch(/^It hung\. /);
 });
 
 test('a rollout without an upgraded server says whether any was reachable', () => {

@@ -1,5 +1,5 @@
 // Sentences about the upgrade of all agents. Pure.
-import { plural } from '@fairlead/ui/lib/format';
+import type { Formats } from '@fairlead/ui/formats';
 import type { AgentRollout, AvailableRollout } from '../../api/types.ts';
 
 type LeftOut = AvailableRollout['leftOut'][number];
@@ -15,14 +15,14 @@ export function nameList(servers: readonly { readonly name: string }[]): string 
   return list.format([...names.slice(0, NAMES_MAX - 1), `${names.length - NAMES_MAX + 1} more`]);
 }
 
-export function waveSentence({ wave, waveCount, servers }: AgentRollout): string {
+export function waveSentence({ wave, waveCount, servers }: AgentRollout, { plural }: Formats): string {
   if (wave === 0) return 'The first upgrade starts within seconds.';
   const current = servers.filter((server) => server.wave === wave);
   const upgraded = current.filter(({ progress }) => progress === 'upgraded').length;
   return `Wave ${wave} of ${waveCount}: ${upgraded} of ${plural(current.length, 'server')} upgraded.`;
 }
 
-export function stopSentence({ failedServer, reason, servers }: AgentRollout): string {
+export function stopSentence({ failedServer, reason, servers }: AgentRollout, { plural }: Formats): string {
   const upgraded = servers.filter(({ progress }) => progress === 'upgraded').length;
   const cause = `${failedServer === null ? '' : `${failedServer}: `}${reason ?? ''}`;
   return `${cause} ${plural(upgraded, 'server')} of ${servers.length} upgraded; no further upgrade starts.`;

@@ -35,8 +35,9 @@ export function ServerAddresses({ server }: { readonly server: ServerDetail }) {
       <div className="border-line border-t px-4 py-3">
         {addresses.length === 0 ? (
           <p className="text-pretty text-ink-soft">
-            Fairlead doesn't know a public address of this server, because the agent found none on its interfaces. Behind NAT
-            or a load balancer, enter the address that visitors reach. Domains then show the DNS records to set.
+            Fairlead doesn't know a public address of this server, because the agent found none on its interfaces.
+            Behind NAT or a load balancer, enter the address that visitors reach. Domains then show the DNS records to
+            set.
           </p>
         ) : (
           <ul className="flex flex-wrap gap-x-6 gap-y-1">

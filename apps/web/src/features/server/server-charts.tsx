@@ -3,7 +3,7 @@
 import { ChartGroup, type TimeSpan } from '@fairlead/ui/charts/chart-group';
 import { TimeSeriesChart } from '@fairlead/ui/charts/time-series';
 import { EmptyState } from '@fairlead/ui/empty-state';
-import { formatBytes, formatCount, formatPercent } from '@fairlead/ui/lib/format';
+import { useFormats } from '@fairlead/ui/formats';
 import { useMemo } from 'react';
 import type { ServerDetail, ServerMetric } from '../../api/types.ts';
 import { chartRows } from '../../common/chart/chart-rows.ts';
@@ -24,6 +24,8 @@ export interface ServerChartsProps {
 const MEBIBYTE = 1024 * 1024;
 
 export function ServerCharts({ server, metric, previous, isLive, onZoom }: ServerChartsProps) {
+  const { formatBytes, formatCount, formatPercent } = useFormats();
+  const formatRate = (bytes: number) => `${formatBytes(bytes)}/s`;
   const { stepMs } = metric;
   const { cpuCount } = server.host;
   const samples = useLiveSamples((event) =>
@@ -90,10 +92,6 @@ export function ServerCharts({ server, metric, previous, isLive, onZoom }: Serve
       <ChartsFooter at={span.to} />
     </ChartGroup>
   );
-}
-
-function formatRate(bytes: number): string {
-  return `${formatBytes(bytes)}/s`;
 }
 
 const CPU = [{ key: 'cpu', label: 'of all cores', color: 'var(--series-teal)', shape: 'area' }] as const;

@@ -1,7 +1,7 @@
 'use client';
 // Disk usage of a server: the agent's files by kind, everything else, and the forecast of when the disk is full.
 import { Card, CardHeader } from '@fairlead/ui/card';
-import { formatBytes } from '@fairlead/ui/lib/format';
+import { useFormats } from '@fairlead/ui/formats';
 import { Meter } from '@fairlead/ui/meter';
 import { RelativeTime } from '@fairlead/ui/relative-time';
 import type { ServerDetail } from '../../api/types.ts';
@@ -14,6 +14,7 @@ export interface ServerDiskProps {
 }
 
 export function ServerDisk({ disk, usage }: ServerDiskProps) {
+  const { formatBytes } = useFormats();
   const { totalBytes, freeBytes, usedBytes } = disk;
   const { fullUnixMs } = usage;
   const kinds = [

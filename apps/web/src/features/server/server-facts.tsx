@@ -1,7 +1,7 @@
 'use client';
 // Facts about a server: what runs on it, and what its agent reports about the machine and itself.
 import { Card, CardHeader, Facts } from '@fairlead/ui/card';
-import { formatBytes } from '@fairlead/ui/lib/format';
+import { useFormats } from '@fairlead/ui/formats';
 import { RelativeTime } from '@fairlead/ui/relative-time';
 import { Badge, StateText } from '@fairlead/ui/state-pill';
 import type { ServerDetail } from '../../api/types.ts';
@@ -10,6 +10,7 @@ import { HoverLink } from '../../common/page/hover-link.tsx';
 import { ServerAgent, shortDigest } from './server-agent.tsx';
 
 export function ServerFacts({ server }: { readonly server: ServerDetail }) {
+  const { formatBytes } = useFormats();
   const { paths } = useMe();
   const { host } = server;
   return (

@@ -3,7 +3,7 @@
 import type { ServerId } from '@fairlead/contract/ids';
 import { Button } from '@fairlead/ui/button';
 import { Card, CardHeader } from '@fairlead/ui/card';
-import { formatBytes } from '@fairlead/ui/lib/format';
+import { type Formats, useFormats } from '@fairlead/ui/formats';
 import { RelativeTime } from '@fairlead/ui/relative-time';
 import { StateText } from '@fairlead/ui/state-pill';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
@@ -59,6 +59,7 @@ function MoveRow({ move }: { readonly move: VolumeMove }) {
   const retry = useAction(useFreshMutation(trpc.volumeMove.retry.mutationOptions()), "The move didn't start", refetch);
   const { moveId, slug, name, environmentId, environmentName, state, finishedAt } = move;
   const look = looks[state];
+  const formats = useFormats();
   return (
     <li className="flex flex-wrap items-center gap-x-4 gap-y-1.5 border-line border-t px-4 py-2.5">
       <span className="min-w-0 flex-1 basis-60 break-words">
@@ -68,7 +69,7 @@ function MoveRow({ move }: { readonly move: VolumeMove }) {
         <span className="text-ink-soft text-sm">
           · {environmentName}, {move.sourceName ?? 'a removed server'} → {move.targetName ?? 'a removed server'}
         </span>
-        <span className="block text-pretty text-ink-soft text-sm">{progressOf(move)}</span>
+        <span className="block text-pretty text-ink-soft text-sm">{progressOf(move, formats)}</span>
         {move.deleteLeftAt === null ? null : (
           <span className="block text-ink-faint text-sm">
             The copies that the app no longer uses are deleted <RelativeTime at={move.deleteLeftAt} />.
@@ -113,7 +114,8 @@ const steps: Readonly<Record<string, string>> = {
 };
 
 /** Says where the app is, and what happens to each volume. */
-function progressOf({ state, failureMessage, sourceName, targetName, volumes, isFromSnapshots }: VolumeMove): string {
+function progressOf(move: VolumeMove, { formatBytes }: Formats): string {
+  const { state, failureMessage, sourceName, targetName, volumes, isFromSnapshots } = move;
   if (state === 'failed') return failureMessage ?? 'It failed.';
   if (state === 'cancelled') return `The app stays on ${sourceName ?? 'its server'}.`;
   if (state === 'succeeded') {

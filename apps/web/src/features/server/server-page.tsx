@@ -1,5 +1,6 @@
 'use client';
 // Server page: charts on a shared time axis, apps, facts from the agent, and proxy settings.
+import { useFormats } from '@fairlead/ui/formats';
 import { PageHeader } from '@fairlead/ui/page-header';
 import { StateMark } from '@fairlead/ui/state-pill';
 import { useQuery } from '@tanstack/react-query';
@@ -71,6 +72,7 @@ function ServerMachine({ server }: { readonly server: ServerDetail }) {
 const CLOCK_WARN_MS = 2000;
 
 function Warnings({ server }: { readonly server: ServerDetail }) {
+  const { formatFixed } = useFormats();
   const warnings = [
     server.diskWarning === null ? [] : [server.diskWarning],
     server.refusedReason === null
@@ -78,7 +80,7 @@ function Warnings({ server }: { readonly server: ServerDetail }) {
       : [`The agent rejected the newest desired state and keeps the last valid one: ${server.refusedReason}`],
     Math.abs(server.clockOffsetMs) > CLOCK_WARN_MS
       ? [
-          `Its clock is ${(server.clockOffsetMs / 1000).toFixed(1)} s off. Charts are corrected. Set up time synchronization on the server.`,
+          `Its clock is ${formatFixed(server.clockOffsetMs / 1000, 1)} s off. Charts are corrected. Set up time synchronization on the server.`,
         ]
       : [],
     // Complete sentences, each with its reason.

@@ -1,7 +1,7 @@
 'use client';
 // Table of servers with small gauges that follow the live stream, and a menu in each row.
 import type { ServerSample } from '@fairlead/contract/live';
-import { formatBytes } from '@fairlead/ui/lib/format';
+import { useFormats } from '@fairlead/ui/formats';
 import { MenuItem, MenuSeparator } from '@fairlead/ui/menu';
 import { Meter } from '@fairlead/ui/meter';
 import { RelativeTime } from '@fairlead/ui/relative-time';
@@ -122,8 +122,9 @@ interface ServerRowProps {
 }
 
 function ServerRow({ server, sample, isShown, onAsk }: ServerRowProps) {
+  const formats = useFormats();
   const { paths } = useMe();
-  const gauges = gaugesOf(server, sample);
+  const gauges = gaugesOf(server, sample, formats);
   const { host } = server;
   return (
     <Row>
@@ -156,7 +157,7 @@ function ServerRow({ server, sample, isShown, onAsk }: ServerRowProps) {
       ) : null}
       {isShown('system') ? (
         <Cell className="max-w-48 truncate whitespace-nowrap text-sm text-ink-soft max-lg:hidden">
-          {host.cpuCount > 0 ? `${host.cpuCount} cores · ${formatBytes(host.memoryBytes)}` : ''}
+          {host.cpuCount > 0 ? `${host.cpuCount} cores · ${formats.formatBytes(host.memoryBytes)}` : ''}
           <span className="block truncate text-ink-faint">{host.os}</span>
         </Cell>
       ) : null}

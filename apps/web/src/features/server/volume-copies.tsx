@@ -1,6 +1,6 @@
 'use client';
 // Volumes of an app that a move copies: from the server, or from their newest snapshots.
-import { formatBytes } from '@fairlead/ui/lib/format';
+import { useFormats } from '@fairlead/ui/formats';
 import { RelativeTime } from '@fairlead/ui/relative-time';
 import type { ServerDrain } from '../../api/types.ts';
 
@@ -10,6 +10,7 @@ export interface VolumeCopiesProps {
 }
 
 export function VolumeCopies({ volumes, isOffline }: VolumeCopiesProps) {
+  const { formatBytes } = useFormats();
   return volumes.map(({ name, usedBytes, snapshotAt }) => (
     <span key={name} className="block text-sm">
       <span className="font-mono text-xs">{name}</span>

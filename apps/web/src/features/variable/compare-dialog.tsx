@@ -4,8 +4,8 @@
 import { Button } from '@fairlead/ui/button';
 import { Dialog } from '@fairlead/ui/dialog';
 import { ErrorNote } from '@fairlead/ui/error-state';
+import { useFormats } from '@fairlead/ui/formats';
 import { Checkbox, Field, Select } from '@fairlead/ui/input';
-import { plural } from '@fairlead/ui/lib/format';
 import { Skeleton } from '@fairlead/ui/skeleton';
 import { useToast } from '@fairlead/ui/toast';
 import { useQuery } from '@tanstack/react-query';
@@ -59,6 +59,7 @@ interface ComparisonProps extends CompareDialogProps {
 }
 
 function Comparison({ app, from, to, chosen, onChosen, onEnvironment, onClose }: ComparisonProps) {
+  const { plural } = useFormats();
   const { isGranted } = useMe();
   const trpc = useTRPC();
   const toast = useToast();
@@ -219,6 +220,7 @@ interface DifferencesProps {
 }
 
 function Differences({ all, copied, mayCopy, onToggle, from, to }: DifferencesProps) {
+  const { plural } = useFormats();
   const shown = all.filter(({ state }) => state !== 'same');
   const same = all.length - shown.length;
   const sameText = same === 0 ? '' : `${plural(same, 'plain variable is', 'plain variables are')} the same.`;

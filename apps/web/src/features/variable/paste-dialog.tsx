@@ -4,8 +4,8 @@
 import { Button } from '@fairlead/ui/button';
 import { Dialog } from '@fairlead/ui/dialog';
 import { ErrorNote } from '@fairlead/ui/error-state';
+import { useFormats } from '@fairlead/ui/formats';
 import { Checkbox, Field, Select, Textarea } from '@fairlead/ui/input';
-import { plural } from '@fairlead/ui/lib/format';
 import { Badge } from '@fairlead/ui/state-pill';
 import { useToast } from '@fairlead/ui/toast';
 import { useState } from 'react';
@@ -21,6 +21,7 @@ export interface PasteDialogProps {
 }
 
 export function PasteDialog({ placement, known, onClose }: PasteDialogProps) {
+  const { plural } = useFormats();
   const { can } = useMe();
   const toast = useToast();
   const refetch = useRefetchVariables();

@@ -1,7 +1,7 @@
 'use client';
 // Changes of variables that the live release doesn't have yet, and the button that deploys them.
 import { Button } from '@fairlead/ui/button';
-import { plural } from '@fairlead/ui/lib/format';
+import { useFormats } from '@fairlead/ui/formats';
 import { StateMark } from '@fairlead/ui/state-pill';
 import { useMutation } from '@tanstack/react-query';
 import { useRouter } from 'next/navigation';
@@ -25,6 +25,7 @@ export interface PendingNoteProps {
 }
 
 export function PendingNote({ placement, pending, liveDeploymentId, blocked }: PendingNoteProps) {
+  const { plural } = useFormats();
   const { can, paths } = useMe();
   const trpc = useTRPC();
   const router = useRouter();

@@ -1,7 +1,7 @@
 'use client';
 // Volume with its size. A deletion waits a week and can be undone until then.
 import { Button } from '@fairlead/ui/button';
-import { formatBytes } from '@fairlead/ui/lib/format';
+import { useFormats } from '@fairlead/ui/formats';
 import { RelativeTime } from '@fairlead/ui/relative-time';
 import { Badge, StateText } from '@fairlead/ui/state-pill';
 import { useToast } from '@fairlead/ui/toast';
@@ -16,6 +16,7 @@ import { SnapshotNow, VolumeSnapshots } from './volume-snapshots.tsx';
 
 /** `label` names the app and environment where the page does not show them. */
 export function VolumeRow({ volume, label }: { readonly volume: Volume; readonly label?: string }) {
+  const { formatBytes } = useFormats();
   const { can } = useMe();
   const trpc = useTRPC();
   const toast = useToast();

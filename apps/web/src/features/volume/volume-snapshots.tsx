@@ -2,7 +2,7 @@
 // Snapshots of a volume: the stored ones, the one that is being taken, and the last failure.
 import type { VolumeId } from '@fairlead/contract/ids';
 import { Button } from '@fairlead/ui/button';
-import { formatBytes } from '@fairlead/ui/lib/format';
+import { useFormats } from '@fairlead/ui/formats';
 import { RelativeTime } from '@fairlead/ui/relative-time';
 import { StateText } from '@fairlead/ui/state-pill';
 import { useToast } from '@fairlead/ui/toast';
@@ -46,6 +46,7 @@ export function VolumeSnapshots({ volumeId }: { readonly volumeId: VolumeId }) {
 }
 
 function SnapshotLine({ snapshot }: { readonly snapshot: VolumeSnapshot }) {
+  const { formatBytes } = useFormats();
   const { state, serverName, sizeBytes, failureMessage, createdAt } = snapshot;
   const server = serverName ?? 'a removed server';
   if (state === 'running') {

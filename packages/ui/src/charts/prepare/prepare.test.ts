@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { clockFormats } from '../../lib/clock-format.ts';
 import { type Marker, placeMarkers } from './markers.ts';
 import { endLabels, median, prepareMultiples } from './multiples.ts';
 import { sparklinePaths } from './sparkline.ts';
@@ -63,10 +64,12 @@ describe('time axis', () => {
   });
 
   test('labels are as precise as the span requires', () => {
-    expect(timeLabel(noon, HOUR)).toBe('12:00');
-    expect(timeLabel(noon, 7 * 24 * HOUR)).toBe('20 Nov');
-    expect(cursorLabel(noon + 5000, HOUR)).toBe('12:00:05');
-    expect(cursorLabel(noon, 24 * HOUR)).toBe('20 Nov 12:00');
+    const british = clockFormats('en-GB', 'UTC');
+    expect(timeLabel(noon, HOUR, british)).toBe('12:00');
+    expect(timeLabel(noon, 7 * 24 * HOUR, british)).toBe('20 Nov');
+    expect(cursorLabel(noon + 5000, HOUR, british)).toBe('12:00:05');
+    expect(cursorLabel(noon, 24 * HOUR, british)).toBe('20 Nov, 12:00');
+    expect(timeLabel(noon, HOUR, clockFormats('de-DE', 'Asia/Kolkata'))).toBe('17:30');
   });
 });
 

@@ -1,4 +1,5 @@
 // Ticks and labels of axes at round values. Pure.
+import type { ClockFormats } from '../../lib/clock-format.ts';
 
 const STEPS = [1, 2, 2.5, 5, 10] as const;
 
@@ -56,24 +57,13 @@ export function timeTicks(from: number, to: number, wanted: number, offsetMs = 0
 }
 
 /** Formats a tick as `14:05`, or `20 Nov` when the ticks are a day or more apart. */
-export function timeLabel(at: number, spanMs: number, offsetMs = 0): string {
-  const local = new Date(at + offsetMs);
-  if (spanMs > 2 * DAY) return `${local.getUTCDate()} ${MONTHS[local.getUTCMonth()] ?? ''}`;
-  return `${two(local.getUTCHours())}:${two(local.getUTCMinutes())}`;
+export function timeLabel(at: number, spanMs: number, formats: ClockFormats): string {
+  return spanMs > 2 * DAY ? formats.formatShortDay(at) : formats.formatClock(at);
 }
 
 /** Formats the cursor's time: with seconds for a span of up to two hours, with the date for a longer one. */
-export function cursorLabel(at: number, spanMs: number, offsetMs = 0): string {
-  const local = new Date(at + offsetMs);
-  const time = `${two(local.getUTCHours())}:${two(local.getUTCMinutes())}`;
-  if (spanMs <= 2 * HOUR) return `${time}:${two(local.getUTCSeconds())}`;
-  return `${local.getUTCDate()} ${MONTHS[local.getUTCMonth()] ?? ''} ${time}`;
-}
-
-const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'] as const;
-
-function two(value: number): string {
-  return String(value).padStart(2, '0');
+export function cursorLabel(at: number, spanMs: number, formats: ClockFormats): string {
+  return spanMs <= 2 * HOUR ? formats.formatClockSeconds(at) : formats.formatShortTime(at);
 }
 
 /** Rounds off floating-point noise such as 0.30000000000000004 from repeated addition. */

@@ -5,7 +5,8 @@ import { organizationPage } from '../../../server/organization-page.tsx';
 
 export const metadata: Metadata = { title: 'Deployments' };
 
-export default organizationPage(async ({ api, search }) => {
+export default organizationPage(async ({ api, search, timeZone }) => {
+  const input = deploymentInput(search, await timeZone());
   const { queryClient, trpc } = api;
   await api.load(
     queryClient.prefetchQuery(trpc.project.list.queryOptions()),
@@ -13,7 +14,7 @@ export default organizationPage(async ({ api, search }) => {
     queryClient.prefetchQuery(trpc.server.list.queryOptions()),
     queryClient.prefetchQuery(trpc.deployment.listFilters.queryOptions()),
     queryClient.prefetchInfiniteQuery(
-      trpc.deployment.list.infiniteQueryOptions(deploymentInput(search), {
+      trpc.deployment.list.infiniteQueryOptions(input, {
         getNextPageParam: (page) => page.nextCursor,
       }),
     ),

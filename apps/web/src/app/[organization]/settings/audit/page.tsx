@@ -5,8 +5,8 @@ import { organizationPage } from '../../../../server/organization-page.tsx';
 
 export const metadata: Metadata = { title: 'Audit log' };
 
-export default organizationPage(async ({ api, search }) => {
-  const input = toInput(readFilter(search));
+export default organizationPage(async ({ api, search, timeZone }) => {
+  const input = toInput(readFilter(search), await timeZone());
   await api.main(
     api.queryClient.fetchInfiniteQuery(
       api.trpc.audit.list.infiniteQueryOptions(input, { getNextPageParam: (page) => page.nextCursor }),

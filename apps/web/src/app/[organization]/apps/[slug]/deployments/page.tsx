@@ -9,8 +9,9 @@ export const metadata: Metadata = { title: 'Deployments' };
 /** The page is about one app in one environment. */
 const FILTERS: ReadonlySet<string> = new Set(['search', 'state', 'branch', 'author', 'from', 'to', 'order']);
 
-export default appPage(async ({ api, search, slug, app, placement }) => {
-  const input = { ...deploymentInput((name) => (FILTERS.has(name) ? search(name) : '')), ...placement };
+export default appPage(async ({ api, search, timeZone, slug, app, placement }) => {
+  const filters = deploymentInput((name) => (FILTERS.has(name) ? search(name) : ''), await timeZone());
+  const input = { ...filters, ...placement };
   await api.load(
     api.queryClient.prefetchQuery(api.trpc.deployment.listFilters.queryOptions()),
     api.queryClient.prefetchInfiniteQuery(
