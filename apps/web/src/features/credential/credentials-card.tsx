@@ -9,6 +9,7 @@ import { RelativeTime } from '@fairlead/ui/relative-time';
 import { useToast } from '@fairlead/ui/toast';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { KeyRound } from 'lucide-react';
+import dynamic from 'next/dynamic';
 import { useState } from 'react';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { AppDetail, Credential } from '../../api/types.ts';
@@ -16,8 +17,11 @@ import type { PasswordKind } from '../../common/app/source-host.ts';
 import { useAction } from '../../common/form/use-action.ts';
 import { useFreshMutation } from '../../common/identity/confirm-identity.tsx';
 import { useMe } from '../../common/organization/me.tsx';
-import { PasswordDialog } from './password-dialog.tsx';
 import { RemoveDialog } from './remove-dialog.tsx';
+
+const PasswordDialog = dynamic(() => import('./password-dialog.tsx').then((module) => module.PasswordDialog), {
+  ssr: false,
+});
 
 const TITLE: Record<Credential['kind'], string> = {
   ssh: 'Deploy key',

@@ -7,12 +7,16 @@ import { CrossIcon } from '@fairlead/ui/cross-icon';
 import { RelativeTime } from '@fairlead/ui/relative-time';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Plus, RotateCw } from 'lucide-react';
+import dynamic from 'next/dynamic';
 import { useState } from 'react';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { AppDetail, Outputs } from '../../api/types.ts';
 import { ConfirmDialog } from '../../common/form/confirm-dialog.tsx';
 import { useMe } from '../../common/organization/me.tsx';
-import { WebhookDialog } from './webhook-dialog.tsx';
+
+const WebhookDialog = dynamic(() => import('./webhook-dialog.tsx').then((module) => module.WebhookDialog), {
+  ssr: false,
+});
 
 export type Webhook = Outputs['webhook']['list']['items'][number];
 
