@@ -156,5 +156,5 @@ test('a fork’s pull request says that it waits, and a closed one that was neve
   await receive({ fork: true });
   await receive({ number: 8, action: 'closed', open: false });
   await send();
-  expect(comments()).toEqual([expect.stringContaining('A member has to approve this commit of a fork')]);
+  expect(comments()).toEqual([expect.stringContaining('A member must approve this commit from a fork')]);
 });

@@ -12,7 +12,7 @@ test('every call of the document is on the page, with its fields and an example'
   expect(create?.input).toContainEqual({ name: 'name', type: 'string', required: true });
   expect(create?.input).toContainEqual({ name: 'environmentId', type: 'string', required: false });
   // One of several objects shows the fields of all.
-  const kinds = '"git" or "github" or "image" or "upload"';
+  const kinds = '"git" or "github" or "image" or "upload" or "template"';
   expect(create?.input).toContainEqual({ name: 'source.kind', type: kinds, required: true });
   expect(create?.input).toContainEqual({ name: 'source.repositoryUrl', type: 'string', required: false });
   expect(create?.example).toContain('"name": "…"');
