@@ -121,7 +121,7 @@ test('a colored line of a build keeps its color and is found as plain text', asy
   await expect(log()).toContainText('1 of 1');
   await expect(log().locator('mark')).toHaveText(['transforming', ' 12']);
   await log().getByRole('searchbox', { name: 'Search the log' }).fill('12 modules');
-  await expect(log().getByText('transforming', { exact: true })).toHaveClass(/text-ansi-green/);
+  await expect(log().getByText('transforming', { exact: true })).toHaveClass(/text-ok-text/);
 });
 
 test('the app’s page says why it failed, in the same words', async () => {

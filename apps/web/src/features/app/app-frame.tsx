@@ -113,7 +113,12 @@ function AppFacts({ app }: { readonly app: AppDetail }) {
           <span className="sr-only"> (opens in a new tab)</span>
         </a>
       )}
-      {isLocalUrl(url) ? <TrustLocalHttps url={url} serverId={app.serverId} /> : null}
+      {isLocalUrl(url) ? (
+        // Loaded later: its room is kept, so that nothing moves.
+        <span className="inline-flex min-h-7 min-w-40 items-center">
+          <TrustLocalHttps url={url} serverId={app.serverId} />
+        </span>
+      ) : null}
       <LiveCommit app={app} />
     </div>
   );
