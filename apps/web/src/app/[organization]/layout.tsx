@@ -1,5 +1,4 @@
 // Layout of all pages inside an organization, for its members only. Provides their shared client, cache and frame.
-import type { Metadata } from 'next';
 import { notFound } from 'next/navigation';
 import type { ReactNode } from 'react';
 import { ApiProvider } from '../../api/trpc.tsx';
@@ -16,15 +15,12 @@ interface Props {
   readonly children: ReactNode;
 }
 
-/** Ends in a 404 before the page below sets a title, which would say what the organization has. */
-export async function generateMetadata({ params }: Pick<Props, 'params'>): Promise<Metadata> {
-  await requireOrganization(params);
-  return {};
-}
-
 export default async function OrganizationLayout({ params, children }: Props) {
-  const { me, organization } = await requireOrganization(params);
-  const { slug } = organization;
+  const { organization: slug } = await params;
+  const api = await pageApi(slug);
+  const me = await api.require(api.queryClient.fetchQuery(api.trpc.session.me.queryOptions()));
+  const organization = me.organizations.find((each) => each.slug === slug);
+  if (organization === undefined) notFound();
   const { env } = await parts();
   return (
     <ApiProvider organization={slug}>
@@ -41,13 +37,4 @@ export default async function OrganizationLayout({ params, children }: Props) {
       </MeProvider>
     </ApiProvider>
   );
-}
-
-/** Ends in a 404 for an organization that is not there or that the reader is no member of. */
-async function requireOrganization(params: Props['params']) {
-  const { organization: slug } = await params;
-  const api = await pageApi(slug);
-  const me = await api.require(api.queryClient.fetchQuery(api.trpc.session.me.queryOptions()));
-  const organization = me.organizations.find((each) => each.slug === slug);
-  return organization === undefined ? notFound() : { me, organization };
 }
