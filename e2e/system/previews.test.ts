@@ -99,7 +99,7 @@ test('a pull request is live at its own host, follows its pushes, and is gone wh
   await answersWith(1, 'first');
   await commentSays(1, '| Live |');
   const [comment, preview] = [commentOn(1)?.id, await find(1)];
-  expect(String(commentOn(1)?.body.body)).toContain('http://shop-pr-1.previews.localhost');
+  expect(String(commentOn(1)?.body.body)).toContain('https://shop-pr-1.previews.localhost');
   const answer = await system.getResponse('shop-pr-1.previews', '/');
   expect(answer.headers['x-robots-tag']).toBe('noindex');
 
@@ -119,7 +119,7 @@ test('a pull request is live at its own host, follows its pushes, and is gone wh
 test('a commit of a fork is built after a member approved it, and not before', async () => {
   const hash = await commit(2, 'from a fork');
   await deliver('opened', { number: 2, hash, fork: true });
-  await commentSays(2, 'A member has to approve');
+  await commentSays(2, 'A member must approve');
   const waiting = await find(2);
   expect(waiting).toMatchObject({ state: 'waiting', environmentId: null, deploymentId: null });
   const previewId = waiting?.id ?? (newId('prv') satisfies PreviewId);
