@@ -68,7 +68,7 @@ test('a restore brings back the rows and the master key from outside of the data
   const within = { ...wish, to: join(folders.logStore, 'backups'), masterKeyFile, now: new Date() };
   await expect(backUp(within)).rejects.toThrow('is inside the data folder');
   const wrong = { ...wish, recipient: 'age1wrong', masterKeyFile, now: new Date('2026-01-01T00:00:01Z') };
-  await expect(backUp(wrong)).rejects.toThrow('that is no public recovery key');
+  await expect(backUp(wrong)).rejects.toThrow('that is not a public recovery key');
   expect(readdirSync(wish.to)).toEqual([]);
   await expect(backUp({ ...wish, now: new Date('2026-01-01T00:00:02Z') })).rejects.toThrow(
     /the backup would lack the master key: .*secrets\/master-key does not exist/,

@@ -6,7 +6,7 @@ import { throughGithub } from './github.ts';
 /** Each is a request to GitHub. Those nearest to the root and to the app are read. */
 const manifestsMax = 150;
 const requestsAtOnce = 10;
-/** Of all manifests together. A larger workspace is read in part. */
+/** Bound of all manifests together. A larger workspace is read in part. */
 const charactersMax = 16 * 1024 * 1024;
 
 export async function suggestPaths(github: Github, source: AppSource): Promise<string[]> {

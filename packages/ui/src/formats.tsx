@@ -30,7 +30,7 @@ export function ViewerProvider({ locale, timeZone, children }: ViewerProviderPro
   return <ViewerContext value={viewer}>{children}</ViewerContext>;
 }
 
-// Keyed by the context's value: one entry a page in the browser, one a request on the server.
+// Entries by the context's value: one a page in the browser, one a request on the server.
 const known = new WeakMap<Viewer, Formats>();
 
 export function useViewer(): Viewer {

@@ -6,7 +6,7 @@ import { bumpServersOf, requirePlacement } from '../placement/index.ts';
 import { type Reach, wholeReach } from '../role/index.ts';
 import { policyInputSchema } from '../traffic/index.ts';
 import { createRoute } from './create-route.ts';
-import type { AppLinks } from './domain-url.ts';
+import { type AppLinks, domainUrl } from './domain-url.ts';
 import { type HostPolicy, isReservedHost } from './reserved-host.ts';
 import { domainLabel } from './rules.ts';
 import type { AttachDomainInput, DomainView } from './schema.ts';
@@ -31,9 +31,9 @@ export async function attachDomain(
   };
   if (redirectTo !== undefined) {
     if (redirectTo === host) throw new AppError('domain.redirects_to_itself', { host });
-    // The target is served on the port of this host.
+    // Only the local server has other ports than the usual ones. The target is served there too.
     const { port } = new URL((await load()).url);
-    const to = `https://${redirectTo}${port === '' ? '' : `:${port}`}`;
+    const to = domainUrl({ host: redirectTo, pathPrefix: '/' }, port !== '', config);
     const policy = policyInputSchema.parse({ redirect: { to, status: 308, keepPath: true } });
     await updateDomainPolicy(ctx, { domainId: id, policy });
   }

@@ -71,7 +71,7 @@ export function DeploymentOutcome(props: DeploymentOutcomeProps) {
   );
 }
 
-/** What most people do once an app is live for the first time. */
+/** Leads to what most people do once an app is live for the first time. */
 function NextSteps({ deployment }: Pick<DeploymentOutcomeProps, 'deployment'>) {
   const { can, paths } = useMe();
   const { appSlug, appName, environmentId } = deployment;
