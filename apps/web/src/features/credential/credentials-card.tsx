@@ -17,8 +17,8 @@ import type { PasswordKind } from '../../common/app/source-host.ts';
 import { useAction } from '../../common/form/use-action.ts';
 import { useFreshMutation } from '../../common/identity/confirm-identity.tsx';
 import { useMe } from '../../common/organization/me.tsx';
-import { RemoveDialog } from './remove-dialog.tsx';
 
+const RemoveDialog = dynamic(() => import('./remove-dialog.tsx').then((module) => module.RemoveDialog), { ssr: false });
 const PasswordDialog = dynamic(() => import('./password-dialog.tsx').then((module) => module.PasswordDialog), {
   ssr: false,
 });
