@@ -3,6 +3,7 @@ import { createOutbound } from '@fairlead/outbound';
 import { createFakeGithub, type FakeGithub } from '@fairlead/testkit';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { appPermissions, createGithub, type Github } from './index.ts';
+import { ask } from './transport.ts';
 
 let fake: FakeGithub;
 let github: Github;
@@ -129,4 +130,11 @@ test('addresses of an app are read, and its webhook gets another URL', async () 
   expect(await github.getAppAddresses(key)).toMatchObject({ webhookUrl: 'https://fairlead.example.test/hook' });
   if (app !== undefined) app.hookUrl = null;
   expect(await github.getAppAddresses(key)).toMatchObject({ webhookUrl: '' });
+});
+
+test('an answer in another form than GitHub’s is told as such, whatever reading it throws', async () => {
+  for (const error of [new TypeError('data.map'), new SyntaxError('JSON'), new RangeError('date')]) {
+    const answer = ask({ now: () => new Date() }, () => Promise.reject(error));
+    await expect(answer).rejects.toMatchObject({ name: 'GithubError', code: 'unreachable' });
+  }
 });

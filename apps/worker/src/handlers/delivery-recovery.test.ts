@@ -157,3 +157,16 @@ test('while one job processes deliveries, another one ends at once and leaves it
   await processDeliveriesHandler(parts, { organizationId });
   expect(await stored()).toMatchObject([{ state: 'processed' }]);
 });
+
+test('a server whose log has no end and times of the future costs a bounded number of pages, and nothing is stored', async () => {
+  const entry = { deliveryId: 1, guid: 'guid-1', event: 'push', action: null, deliveredAt: new Date('2099-01-01') };
+  let pages = 0;
+  const listDeliveries = async () => {
+    pages += 1;
+    return { items: Array.from({ length: 1000 }, () => entry), next: `page-${pages}` };
+  };
+  world.clock.forward(30_000);
+  await recoverDeliveriesHandler({ ...parts, github: { ...parts.github, listDeliveries } }, {});
+  expect(pages).toBe(300);
+  expect(await stored()).toEqual([]);
+});
