@@ -110,7 +110,9 @@ test("a local address comes with its root's download, until the person trusts it
   await checkAppearance(page);
   await page.goto(`${ORGANIZATION}/apps/hello/deployments`);
   await page.getByRole('main').locator('a[href*="/deployments/dep_"]').first().click();
-  await page.getByRole('button', { name: 'Trust local HTTPS' }).click();
+  // The app's header has a button of the same name, and goes away with its page.
+  await page.waitForURL(/\/deployments\/dep_/);
+  await page.getByRole('main').getByRole('button', { name: 'Trust local HTTPS' }).click();
   const dialog = page.getByRole('dialog', { name: 'Trust local HTTPS' });
   const download = page.waitForEvent('download');
   await dialog.getByRole('link', { name: 'PEM' }).click();

@@ -10,7 +10,8 @@ export interface VitestOptions {
 }
 
 export function vitestConfig(options: VitestOptions = {}): ViteUserConfig {
-  const testTimeoutMs = options.testTimeoutMs ?? 20_000;
+  // Ends a test that hangs, not one that is slow: in CI a test may take ten times as long as on a quiet machine.
+  const testTimeoutMs = options.testTimeoutMs ?? 60_000;
   return {
     test: {
       include: [...(options.include ?? ['src/**/*.test.ts', 'src/**/*.test.tsx'])],
