@@ -1,6 +1,7 @@
 // Recovery of webhooks that GitHub sent while nothing received them.
 import { newId, parseId } from '@fairlead/contract/ids';
-import { recordDeliveries } from '@fairlead/core/push';
+import { requireAppKey } from '@fairlead/core/github';
+import { recordDeliveries, recoverDeliveries } from '@fairlead/core/push';
 import { githubPush, testHash } from '@fairlead/core/push/testing';
 import { type TestWorld, testWorld } from '@fairlead/core/testing';
 import { type TestDatabase, testDatabase } from '@fairlead/db/testing';
@@ -169,4 +170,27 @@ test('a server whose log has no end and times of the future costs a bounded numb
   await recoverDeliveriesHandler({ ...parts, github: { ...parts.github, listDeliveries } }, {});
   expect(pages).toBe(300);
   expect(await stored()).toEqual([]);
+});
+
+test('recovery stops at the bytes that an organization may store within a day, and continues later', async () => {
+  for (const number of [1, 2, 3]) await push(number);
+  const { githubAppId } = app;
+  const { organizationId } = world;
+  const bytes = Buffer.byteLength(fake.state.deliveries[0]?.body ?? '');
+  const bounded = async () =>
+    recoverDeliveries(
+      {
+        github: parts.github,
+        key: await world.tenant((ctx) => requireAppKey(ctx, githubAppId, world.keys)),
+        tenant: world.tenant,
+        system: world.system,
+        dayBytesMax: 2.5 * bytes,
+      },
+      { githubAppId, organizationId, readUntil: new Date(0) },
+    );
+  expect(await bounded()).toBe(2);
+  expect(await bounded()).toBe(0);
+  expect(await keys()).toEqual(['guid-1', 'guid-2']);
+  world.clock.forward(24 * 3_600_000 + 1);
+  expect(await bounded()).toBe(1);
 });

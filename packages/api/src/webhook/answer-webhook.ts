@@ -11,6 +11,7 @@ import { clientAddress } from '../client-address.ts';
 import { problemOf } from '../problem.ts';
 import type { RateLimit } from '../rate-limit.ts';
 import { hasCredential, isAuthentic } from './authenticate.ts';
+import { createDeliveryBudget } from './delivery-budget.ts';
 import { createDeliveryWriter } from './delivery-writer.ts';
 import { createEndpointCache } from './endpoint-cache.ts';
 
@@ -21,6 +22,8 @@ export interface WebhookParts {
   readonly trustedProxies: readonly string[];
   readonly clock: Clock;
   readonly log: Log;
+  /** Bytes that an organization may store within a day. Without it, the product's own bound. */
+  readonly dayBytesMax?: number;
 }
 
 export interface Webhooks {
@@ -39,14 +42,15 @@ export function createWebhooks(parts: WebhookParts): Webhooks {
   const { database, clock, rateLimit, trustedProxies, log } = parts;
   const endpoints = createEndpointCache(parts);
   const writer = createDeliveryWriter(parts);
-  const budget = createBodyBudget(unverifiedBytesMax);
+  const unverified = createBodyBudget(unverifiedBytesMax);
+  const budget = createDeliveryBudget(parts, parts.dayBytesMax);
 
   async function receive(endpointId: string, request: Request): Promise<Response> {
     const { headers } = request;
     const endpoint = await endpoints.find(endpointId);
     if (endpoint === null || !hasCredential(endpoint, headers)) return refuse(headers);
     const bytesMax = bodyBytesMax[endpoint.source];
-    const { body, isValid } = await budget.hold(async (take) => {
+    const { body, isValid } = await unverified.hold(async (take) => {
       const read = await readBoundedBody(request, bytesMax, take);
       return { body: read, isValid: read !== null && isAuthentic(endpoint, headers, read) };
     });
@@ -71,6 +75,7 @@ export function createWebhooks(parts: WebhookParts): Webhooks {
     if (reading.state === 'unreadable')
       return reply(400, `The body is not a ${event.replaceAll('_', ' ')} in a form that Fairlead reads.`);
     const delivery = { organizationId, source, endpointId, deliveryKey, event: reading.name, body: text };
+    if (!(await budget.take(organizationId, body.byteLength))) return overBudget();
     const { deliveryId } = await writer.write(delivery);
     if (deliveryId === null) return reply(200, 'This delivery was received before.');
     return Response.json({ message: 'The delivery is stored.', deliveryId }, { status: 202 });
@@ -98,6 +103,12 @@ export function createWebhooks(parts: WebhookParts): Webhooks {
 function busy(): Response {
   const response = reply(503, 'The delivery could not be stored. Send it again.');
   response.headers.set('retry-after', '10');
+  return response;
+}
+
+function overBudget(): Response {
+  const response = reply(429, 'The webhooks of this organization exceed 1 GB within 24 hours. Send it again later.');
+  response.headers.set('retry-after', '3600');
   return response;
 }
 

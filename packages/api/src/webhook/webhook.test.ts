@@ -32,7 +32,7 @@ beforeEach(async () => {
   webhooks = newWebhooks();
 });
 
-function newWebhooks(limits: Partial<typeof defaultCallLimits> = {}): Webhooks {
+function newWebhooks(limits: Partial<typeof defaultCallLimits> = {}, dayBytesMax?: number): Webhooks {
   const rateLimit = createRateLimit({
     limits: { ...defaultCallLimits, ...limits },
     database: db.database,
@@ -47,6 +47,7 @@ function newWebhooks(limits: Partial<typeof defaultCallLimits> = {}): Webhooks {
     trustedProxies: ['10.0.0.0/8'],
     clock,
     log: silentLog,
+    ...(dayBytesMax === undefined ? {} : { dayBytesMax }),
   });
 }
 
@@ -222,4 +223,20 @@ test('a database that is away is answered with 503, so that the host knows that 
   });
   webhooks = broken;
   expect((await send())[0]).toBe(503);
+});
+
+test('an organization stores a bounded number of bytes within a day', async () => {
+  const bytes = Buffer.byteLength(githubPush());
+  webhooks = newWebhooks({}, 2.5 * bytes);
+  const sendNew = (guid: string) => send({ headers: { 'x-github-delivery': guid } });
+  expect(await sendNew('guid-1')).toEqual([202, 'The delivery is stored.']);
+  expect(await sendNew('guid-2')).toEqual([202, 'The delivery is stored.']);
+  const [status, message] = await sendNew('guid-3');
+  expect([status, message]).toEqual([429, expect.stringContaining('exceed 1 GB within 24 hours')]);
+  expect(await stored()).toBe(2);
+  // Another process counts what is stored.
+  webhooks = newWebhooks({}, 2.5 * bytes);
+  expect((await sendNew('guid-4'))[0]).toBe(429);
+  world.clock.forward(24 * 3_600_000 + 1);
+  expect(await sendNew('guid-5')).toEqual([202, 'The delivery is stored.']);
 });

@@ -3,6 +3,7 @@
 import { type OrganizationId, parseId } from '@fairlead/contract/ids';
 import type { GithubAppKey } from '../github/index.ts';
 import type { OrganizationCtx, SystemCtx } from '../kernel/index.ts';
+import { deliveryBytesLeft } from './delivery-budget.ts';
 import { mayBeStored, readEvent } from './delivery-events.ts';
 import { recordDeliveries } from './record-deliveries.ts';
 
@@ -61,6 +62,8 @@ export interface RecoverParts {
   /** Each runs in a transaction of its own. */
   readonly tenant: <T>(work: (ctx: OrganizationCtx) => Promise<T>) => Promise<T>;
   readonly system: <T>(work: (ctx: Pick<SystemCtx, 'tx' | 'clock'>) => Promise<T>) => Promise<T>;
+  /** Bytes that the organization may store within a day. Without it, the product's own bound. */
+  readonly dayBytesMax?: number;
 }
 
 /** Returns the number of deliveries that were stored. Throws the error of GitHub; a later run continues. */
@@ -69,11 +72,15 @@ export async function recoverDeliveries(parts: RecoverParts, app: DueApp): Promi
   const { githubAppId, organizationId } = app;
   const { missed, newest } = await listMissed(parts, app);
   let recovered = 0;
+  let bytesLeft = await system((ctx) => deliveryBytesLeft(ctx, organizationId, parts.dayBytesMax));
   // Oldest first, as they would have arrived.
   for (const { deliveryId, guid, event } of [...missed.values()].toReversed()) {
     const body = await github.getDeliveryPayload(key, deliveryId);
     const reading = readEvent({ source: 'github', event, body });
     if (reading.state !== 'stored') continue;
+    bytesLeft -= Buffer.byteLength(body);
+    // A later run fetches the rest, while GitHub has it.
+    if (bytesLeft < 0) return recovered;
     const delivery = { organizationId, source: 'github', endpointId: githubAppId, deliveryKey: guid } as const;
     const [stored] = await system((ctx) =>
       recordDeliveries(ctx, [{ ...delivery, event: reading.name, body, isRecovered: true }]),
