@@ -1,5 +1,5 @@
 // Permission matrix: every procedure, called by every role, with own, foreign and unknown ids; and a failure for a
-// planted leak.
+// planted leak. `npm run check:tenancy` sends foreign ids as every role.
 import { globSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { appIdSchema } from '@fairlead/contract/ids';
@@ -26,7 +26,7 @@ afterEach(() => api.close());
 const allProceduresMs = 1_200_000;
 
 test('every procedure answers as it declares', { timeout: allProceduresMs }, async () => {
-  const report = await checkMatrix(api);
+  const report = await checkMatrix(api, { short: true });
   expect(report.leaks).toEqual([]);
   expect(report.procedures).toBe(Object.keys(apiRouter._def.procedures).length);
   expect(report.calls).toBeGreaterThan(report.procedures * 20);

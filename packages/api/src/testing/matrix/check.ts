@@ -42,11 +42,16 @@ export interface MatrixOptions {
   readonly router?: AnyRouter;
   /** Route files to call; without them, those that the API has itself. */
   readonly routes?: RouteHandlers;
+  /**
+   * True to send foreign ids as two roles only, the one of the procedure's permission alone and the one of all others: two
+   * thirds of the calls, and enough while no procedure asks for a role's name.
+   */
+  readonly short?: boolean;
 }
 
 export async function checkMatrix(
   api: TestApi,
-  { router = apiRouter, routes }: MatrixOptions = {},
+  { router = apiRouter, routes, short = false }: MatrixOptions = {},
 ): Promise<MatrixReport> {
   const stage = await setStage(api);
   const report = { procedures: 0, calls: 0, leaks: [] as string[] };
@@ -178,6 +183,7 @@ export async function checkMatrix(
       if (allowed) requireReached(procedure, person, answer, ids);
       else expectOutcome(procedure, person, answer, 'permission.denied');
     }
+    if (short && 'role' in person) return;
     // A denial holds for any input; a permitted role must learn nothing from any branch of it.
     for (const { value, ids } of allowed ? samples : byReferences(samples)) {
       for (const place of ids) await checkForeignId(procedure, person, allowed, value, place);
