@@ -22,7 +22,7 @@ import {
   REGISTRY,
   requirePrograms,
 } from './debian.ts';
-import { add, NOTHING, type Outcome } from './outcome.ts';
+import { add, NOTHING, type Outcome, type TestFile } from './outcome.ts';
 import { runCargoTest, runPlaywright, runProtocols, runVitest, vitestFolders } from './runners.ts';
 import { openScreen, type Say } from './screen.ts';
 
@@ -103,6 +103,8 @@ const STAGES: readonly Stage[] = [
 
 /** One for each of two cores: a third made tests with deadlines of their own fail. */
 const STAGES_AT_ONCE = 2;
+/** Enough to see what the time of a run is spent on. */
+const SLOWEST_FILES = 25;
 
 /**
  * Compiles with the flags of the stages that need the agent, so that none of them waits for another's compiler. Cargo
@@ -188,6 +190,10 @@ async function runAndReport(stage: Stage): Promise<void> {
   ended.set(stage.name, { outcome, line: `${nameAndMinutes(stage.name, startedAt)}  ${counts}` });
 }
 
+function fileAndSeconds({ name, durationMs }: TestFile): string {
+  return `${(durationMs / 1000).toFixed(1).padStart(7)} s  ${name}`;
+}
+
 function nameAndMinutes(name: string, startedAt: number): string {
   return `${name.padEnd(10)} ${((performance.now() - startedAt) / 60_000).toFixed(1).padStart(5)} min`;
 }
@@ -201,6 +207,8 @@ await runStages(chosen);
 const all = chosen.flatMap(({ name }) => ended.get(name) ?? []);
 const total = all.reduce((sum, { outcome }) => add(sum, outcome), NOTHING);
 const failures = total.failures ?? [];
+const slowest = [...(total.files ?? [])].sort((a, b) => b.durationMs - a.durationMs).slice(0, SLOWEST_FILES);
+if (slowest.length > 0) console.log(`\n── slowest files of tests\n${slowest.map(fileAndSeconds).join('\n')}`);
 if (failures.length > 0) console.log(`\n── what failed\n${failures.join('\n')}`);
 console.log(`\n${all.map(({ line }) => line).join('\n')}\n${nameAndMinutes('together', startedAt)}`);
 console.log(`\n${total.passed} passed, ${total.failed} failed`);

@@ -1,9 +1,15 @@
-// Counts of passed and failed checks and tests over all runners, with the output of failures.
+// Counts of passed and failed checks and tests over all runners, with the output of failures and the time of test files.
 export interface Outcome {
   readonly passed: number;
   readonly failed: number;
   /** One entry for each failed test: its name and the first lines of the reason. */
   readonly failures?: readonly string[];
+  readonly files?: readonly TestFile[];
+}
+
+export interface TestFile {
+  readonly name: string;
+  readonly durationMs: number;
 }
 
 export const NOTHING: Outcome = { passed: 0, failed: 0 };
@@ -16,6 +22,7 @@ export function add(a: Outcome, b: Outcome): Outcome {
     passed: a.passed + b.passed,
     failed: a.failed + b.failed,
     failures: [...(a.failures ?? []), ...(b.failures ?? [])],
+    files: [...(a.files ?? []), ...(b.files ?? [])],
   };
 }
 

@@ -2,7 +2,7 @@
 // counts as one failure; a skipped test counts as failed.
 import { existsSync, globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { ROOT, run, SILENT_CODE } from '../lib/command.ts';
 import { failure, type Outcome } from './outcome.ts';
 import type { Say } from './screen.ts';
@@ -15,6 +15,8 @@ interface VitestReport {
   readonly testResults: readonly {
     readonly name: string;
     readonly message: string;
+    readonly startTime: number;
+    readonly endTime: number;
     readonly assertionResults: readonly {
       readonly status: string;
       readonly fullName: string;
@@ -48,7 +50,16 @@ export async function runVitest(folder: string, say: Say, files: readonly string
       if (tests.length === 0 && file.message !== '') return [failure(file.name, file.message)];
       return tests.map((test) => failure(`${folder}: ${test.fullName}`, (test.failureMessages ?? []).join('\n')));
     });
-    return { passed: report.numPassedTests, failed: failed === 0 && code !== 0 ? 1 : failed, failures };
+    const durations = report.testResults.map(({ name, startTime, endTime }) => ({
+      name: relative(ROOT, name),
+      durationMs: endTime - startTime,
+    }));
+    return {
+      passed: report.numPassedTests,
+      failed: failed === 0 && code !== 0 ? 1 : failed,
+      failures,
+      files: durations,
+    };
   });
 }
 
