@@ -18,26 +18,27 @@ export function cronItems(): ParsedCronItem[] {
 }
 
 /**
- * Runs interval jobs at once and then periodically, never two of one kind at a time, until the returned function is
- * called.
+ * Runs interval jobs at once and then periodically, no more of one kind at a time than it allows, until the returned
+ * function is called.
  */
 export function startIntervals(run: (name: JobName) => Promise<void>): () => Promise<void> {
-  const running = new Map<JobName, Promise<void>>();
+  const running = new Map<JobName, Set<Promise<void>>>();
   const timers = names.flatMap((name) => {
     const { every } = jobs[name];
     if (every === null || !('intervalMs' in every)) return [];
+    const { intervalMs, runsMax = 1 } = every;
+    const own = new Set<Promise<void>>();
+    running.set(name, own);
     const turn = () => {
-      if (running.has(name)) return;
-      running.set(
-        name,
-        run(name).finally(() => running.delete(name)),
-      );
+      if (own.size >= runsMax) return;
+      const started = run(name).finally(() => own.delete(started));
+      own.add(started);
     };
     turn();
-    return [setInterval(turn, every.intervalMs)];
+    return [setInterval(turn, intervalMs)];
   });
   return async () => {
     for (const timer of timers) clearInterval(timer);
-    await Promise.all(running.values());
+    await Promise.all([...running.values()].flatMap((own) => [...own]));
   };
 }

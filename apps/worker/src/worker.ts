@@ -16,6 +16,7 @@ import { Logger, run, type TaskList } from 'graphile-worker';
 import type { BackupMaker } from './backup-process.ts';
 import { type AcmeParts, type Handlers, runJob, type UpdateFeed } from './handlers/handler.ts';
 import { handlers as allHandlers } from './handlers/index.ts';
+import { createOrganizationTurns } from './handlers/organization-turns.ts';
 import { createHostLookup } from './host-lookup.ts';
 import { cronItems, startIntervals } from './schedule.ts';
 
@@ -100,6 +101,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
       log,
     }),
     buildSlots: options.buildSlots ?? defaultBuildSlots,
+    turns: createOrganizationTurns({ log, stopping: stopping.signal }),
     backups: options.backups ?? null,
     updates: options.updates ?? null,
     stopping: stopping.signal,

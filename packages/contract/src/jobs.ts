@@ -21,8 +21,11 @@ export interface JobDefinition<Name extends string = string, Schema extends z.Zo
   /** Schema of the payload, checked when enqueued and again when claimed: worker and sender may differ in version. */
   readonly payload: Schema;
   readonly attemptsMax: number;
-  /** Five cron fields, UTC, or a plain interval; null when it is only ever enqueued. */
-  readonly every: { readonly cron: string } | { readonly intervalMs: number } | null;
+  /**
+   * Five cron fields, UTC, or a plain interval; null when it is only ever enqueued. A process runs an interval job `runsMax`
+   * times at once, 1 without it: more is for jobs that leave out what an earlier run is busy with.
+   */
+  readonly every: { readonly cron: string } | { readonly intervalMs: number; readonly runsMax?: number } | null;
 }
 
 function defineJob<const Name extends string, Schema extends z.ZodType>(
@@ -199,7 +202,7 @@ const recoverDeliveriesJob = defineJob({
   scope: 'system',
   payload: z.object({}),
   attemptsMax: 1,
-  every: { intervalMs: 5000 },
+  every: { intervalMs: 5000, runsMax: 32 },
 });
 
 /** Deletes old deliveries. Safe to run twice. */
@@ -226,7 +229,7 @@ const sendGithubReportsJob = defineJob({
   scope: 'system',
   payload: z.object({}),
   attemptsMax: 1,
-  every: { intervalMs: 3000 },
+  every: { intervalMs: 3000, runsMax: 32 },
 });
 
 /** Copies installations and repositories of GitHub Apps. Safe to run twice. */
@@ -271,7 +274,7 @@ const lookAtChecksJob = defineJob({
   scope: 'system',
   payload: z.object({}),
   attemptsMax: 1,
-  every: { intervalMs: 2000 },
+  every: { intervalMs: 2000, runsMax: 32 },
 });
 
 /** Deletes old deployments with their build logs. Safe to run twice. */

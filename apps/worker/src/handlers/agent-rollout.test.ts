@@ -9,6 +9,7 @@ import { type TestDatabase, testDatabase } from '@fairlead/db/testing';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { advanceAgentRolloutsHandler } from './agent-rollout.ts';
 import { unusedGithub } from './github.testing.ts';
+import { createOrganizationTurns } from './organization-turns.ts';
 import { testAcme, testDns, testHostLookup } from './testing.ts';
 
 const offer = { target: 'linux-x64', version: '2.0.0', digest: `sha256:${'b'.repeat(64)}`, sizeBytes: 3 };
@@ -52,6 +53,7 @@ const run = () =>
       acme: testAcme,
       dns: testDns,
       buildSlots: defaultBuildSlots,
+      turns: createOrganizationTurns({ log: silentLog, stopping: new AbortController().signal }),
       backups: null,
       updates: null,
       stopping: new AbortController().signal,

@@ -15,6 +15,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest
 import { requestApprovalHandler } from './approval.ts';
 import { unusedGithub } from './github.testing.ts';
 import type { HandlerParts } from './handler.ts';
+import { createOrganizationTurns } from './organization-turns.ts';
 import { testAcme, testDns, testHostLookup } from './testing.ts';
 
 interface Received {
@@ -75,6 +76,7 @@ async function notify(deploymentId: string, change: Partial<HandlerParts> = {}):
     acme: testAcme,
     dns: testDns,
     buildSlots: defaultBuildSlots,
+    turns: createOrganizationTurns({ log: silentLog, stopping: new AbortController().signal }),
     backups: null,
     updates: null,
     stopping: new AbortController().signal,

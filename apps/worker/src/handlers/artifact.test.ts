@@ -18,6 +18,7 @@ import { type TestDatabase, testDatabase } from '@fairlead/db/testing';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { pruneArtifactsHandler } from './artifact.ts';
 import { unusedGithub } from './github.testing.ts';
+import { createOrganizationTurns } from './organization-turns.ts';
 import { testAcme, testDns, testHostLookup } from './testing.ts';
 
 const dayMs = 24 * 60 * 60_000;
@@ -78,6 +79,7 @@ async function prune(meanwhile: (key: ArtifactKey) => Promise<unknown> = async (
       acme: testAcme,
       dns: testDns,
       buildSlots: defaultBuildSlots,
+      turns: createOrganizationTurns({ log: silentLog, stopping: new AbortController().signal }),
       backups: null,
       updates: null,
       stopping: new AbortController().signal,

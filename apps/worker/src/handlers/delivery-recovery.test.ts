@@ -1,7 +1,7 @@
 // Recovery of webhooks that GitHub sent while nothing received them.
 import { newId, parseId } from '@fairlead/contract/ids';
 import { requireAppKey } from '@fairlead/core/github';
-import { recordDeliveries, recoverDeliveries } from '@fairlead/core/push';
+import { deliveryLimits, recordDeliveries, recoverDeliveries } from '@fairlead/core/push';
 import { githubPush, testHash } from '@fairlead/core/push/testing';
 import { type TestWorld, testWorld } from '@fairlead/core/testing';
 import { type TestDatabase, testDatabase } from '@fairlead/db/testing';
@@ -176,7 +176,7 @@ test('recovery stops at the bytes that an organization may store within a day, a
   for (const number of [1, 2, 3]) await push(number);
   const { githubAppId } = app;
   const { organizationId } = world;
-  const bytes = Buffer.byteLength(fake.state.deliveries[0]?.body ?? '');
+  const bytes = Buffer.byteLength(fake.state.deliveries[0]?.body ?? '') + 'push'.length + 1024;
   const bounded = async () =>
     recoverDeliveries(
       {
@@ -184,7 +184,7 @@ test('recovery stops at the bytes that an organization may store within a day, a
         key: await world.tenant((ctx) => requireAppKey(ctx, githubAppId, world.keys)),
         tenant: world.tenant,
         system: world.system,
-        dayBytesMax: 2.5 * bytes,
+        limits: { ...deliveryLimits, githubPushes: 2.5 * bytes },
       },
       { githubAppId, organizationId, readUntil: new Date(0) },
     );
@@ -193,4 +193,15 @@ test('recovery stops at the bytes that an organization may store within a day, a
   expect(await keys()).toEqual(['guid-1', 'guid-2']);
   world.clock.forward(24 * 3_600_000 + 1);
   expect(await bounded()).toBe(1);
+});
+
+test('an organization that an earlier run is busy with is left out, and has its turn afterwards', async () => {
+  await push(1);
+  const { turns } = parts;
+  parts = { ...parts, turns: { ...turns, busy: () => [world.organizationId] } };
+  await recover();
+  expect(await keys()).toEqual([]);
+  parts = { ...parts, turns };
+  await recover();
+  expect(await keys()).toEqual(['guid-1']);
 });

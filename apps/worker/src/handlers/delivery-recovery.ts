@@ -4,12 +4,13 @@ import { AppError, type OrganizationCtx } from '@fairlead/core/kernel';
 import { claimDeliveryLogs, type DueApp, deferDeliveryLog, recoverDeliveries } from '@fairlead/core/push';
 import { GithubError } from '@fairlead/github';
 import type { Handler, HandlerParts } from './handler.ts';
-import { runEach } from './run-each.ts';
 
 export const recoverDeliveriesHandler: Handler<'delivery.recover'> = async (parts) => {
-  const { database, clock } = parts;
-  const due = await database.system('delivery.recover', (tx) => claimDeliveryLogs({ tx, clock }));
-  await runEach(parts, due, {
+  const { database, clock, turns } = parts;
+  const due = await database.system('delivery.recover', (tx) =>
+    claimDeliveryLogs({ tx, clock }, turns.busy('delivery.recover')),
+  );
+  await turns.runEach('delivery.recover', due, {
     work: (app) => recoverOf(parts, app),
     failed: 'the log of webhooks at GitHub was not compared',
   });

@@ -9,14 +9,18 @@ import {
 import type { Ctx } from '@fairlead/core/kernel';
 import { GithubError } from '@fairlead/github';
 import type { Handler, HandlerParts } from './handler.ts';
-import { runEach } from './run-each.ts';
 
 const permissions = { checks: 'read', statuses: 'read', metadata: 'read' } as const;
 
 export const lookAtChecksHandler: Handler<'deployment.checks'> = async (parts) => {
-  const { database, clock } = parts;
-  const due = await database.system('deployment.checks', (tx) => claimCheckWaits({ tx, clock }));
-  await runEach(parts, due, { work: (wait) => look(parts, wait), failed: 'the checks of a commit were not read' });
+  const { database, clock, turns } = parts;
+  const due = await database.system('deployment.checks', (tx) =>
+    claimCheckWaits({ tx, clock }, turns.busy('deployment.checks')),
+  );
+  await turns.runEach('deployment.checks', due, {
+    work: (wait) => look(parts, wait),
+    failed: 'the checks of a commit were not read',
+  });
 };
 
 async function look(parts: HandlerParts, wait: DueCheckWait): Promise<void> {

@@ -13,7 +13,6 @@ import type { OrganizationCtx } from '@fairlead/core/kernel';
 import { type CommentContent, loadComment } from '@fairlead/core/preview';
 import { GithubError, type RepositoryPlace } from '@fairlead/github';
 import type { HandlerParts } from './handler.ts';
-import { runEach } from './run-each.ts';
 
 const permissions = { pull_requests: 'write', deployments: 'write', metadata: 'read' } as const;
 /** Attempts against refusals, which a person may mend meanwhile. */
@@ -22,9 +21,14 @@ const refusalsMax = 10;
 type InTenant = <T>(work: (ctx: OrganizationCtx) => Promise<T>) => Promise<T>;
 
 export async function sendGithubComments(parts: HandlerParts): Promise<void> {
-  const { database, clock, log } = parts;
-  const claimed = await database.system('github.report', (tx) => claimComments({ tx, clock, log }));
-  await runEach(parts, claimed, { work: (each) => sendComment(parts, each), failed: 'a comment at GitHub failed' });
+  const { database, clock, turns } = parts;
+  const claimed = await database.system('github.report', (tx) =>
+    claimComments({ tx, clock }, turns.busy('github.report')),
+  );
+  await turns.runEach('github.report', claimed, {
+    work: (each) => sendComment(parts, each),
+    failed: 'a comment at GitHub failed',
+  });
 }
 
 async function sendComment(parts: HandlerParts, comment: ClaimedComment): Promise<void> {

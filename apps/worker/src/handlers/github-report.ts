@@ -21,7 +21,6 @@ import { readLog } from '@fairlead/core/log';
 import { type CheckRun, GithubError, type RepositoryPlace } from '@fairlead/github';
 import { sendGithubComments } from './github-comment.ts';
 import type { Handler, HandlerParts } from './handler.ts';
-import { runEach } from './run-each.ts';
 
 const permissions = { checks: 'write', statuses: 'write', deployments: 'write', metadata: 'read' } as const;
 /** Lines of a failed step in the check run. */
@@ -32,9 +31,14 @@ const linesRead = 2000;
 const refusalsMax = 10;
 
 export const sendGithubReportsHandler: Handler<'github.report'> = async (parts) => {
-  const { database, clock, log } = parts;
-  const claimed = await database.system('github.report', (tx) => claimReports({ tx, clock, log }));
-  await runEach(parts, claimed, { work: (report) => sendReport(parts, report), failed: 'a report to GitHub failed' });
+  const { database, clock, turns } = parts;
+  const claimed = await database.system('github.report', (tx) =>
+    claimReports({ tx, clock }, turns.busy('github.report')),
+  );
+  await turns.runEach('github.report', claimed, {
+    work: (report) => sendReport(parts, report),
+    failed: 'a report to GitHub failed',
+  });
   await sendGithubComments(parts);
 };
 

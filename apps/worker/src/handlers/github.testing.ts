@@ -17,6 +17,7 @@ import { createGithub } from '@fairlead/github';
 import { createOutbound } from '@fairlead/outbound';
 import type { FakeGithub } from '@fairlead/testkit';
 import type { HandlerParts } from './handler.ts';
+import { createOrganizationTurns } from './organization-turns.ts';
 import { testAcme, testDns, testHostLookup } from './testing.ts';
 
 /** No private address is allowed, so no fake is reached. */
@@ -41,6 +42,7 @@ export function githubParts(
     dns: testDns,
     hostLookup: testHostLookup,
     buildSlots: defaultBuildSlots,
+    turns: createOrganizationTurns({ log: silentLog, stopping: new AbortController().signal }),
     backups: null,
     updates: null,
     stopping: new AbortController().signal,

@@ -15,6 +15,7 @@ import type { Mailer } from '@fairlead/mail';
 import type { probeAcmeDirectory, readRenewalInfo, registerAcmeAccount } from '@fairlead/outbound/acme';
 import type { BackupMaker } from '../backup-process.ts';
 import type { HostLookup } from '../host-lookup.ts';
+import type { OrganizationTurns } from './organization-turns.ts';
 
 export interface UpdateFeed {
   readonly readFeedFile: ReadFeedFile;
@@ -54,6 +55,7 @@ export interface HandlerParts {
   readonly dns: DnsClient;
   readonly hostLookup: HostLookup;
   readonly buildSlots: BuildSlots;
+  readonly turns: OrganizationTurns;
   /** Null if no folder for backups is configured. */
   readonly backups: BackupMaker | null;
   /** Null without a feed of releases, and in a clone, which has no key to verify one. */

@@ -16,6 +16,7 @@ import { purgeAppsHandler } from './app.ts';
 import { pruneDeploymentsHandler } from './deployment.ts';
 import { unusedGithub } from './github.testing.ts';
 import type { HandlerParts } from './handler.ts';
+import { createOrganizationTurns } from './organization-turns.ts';
 import { testAcme, testDns, testHostLookup } from './testing.ts';
 
 let db: TestDatabase;
@@ -42,6 +43,7 @@ beforeEach(async () => {
     acme: testAcme,
     dns: testDns,
     buildSlots: defaultBuildSlots,
+    turns: createOrganizationTurns({ log: silentLog, stopping: new AbortController().signal }),
     backups: null,
     updates: null,
     stopping: new AbortController().signal,

@@ -12,6 +12,7 @@ import { SMTPServer } from 'smtp-server';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { unusedGithub } from './github.testing.ts';
 import type { HandlerParts } from './handler.ts';
+import { createOrganizationTurns } from './organization-turns.ts';
 import { remindSecretsHandler } from './secret.ts';
 import { testAcme, testDns, testHostLookup } from './testing.ts';
 
@@ -74,6 +75,7 @@ async function remind(change: Partial<HandlerParts> = {}): Promise<void> {
     acme: testAcme,
     dns: testDns,
     buildSlots: defaultBuildSlots,
+    turns: createOrganizationTurns({ log: silentLog, stopping: new AbortController().signal }),
     backups: null,
     updates: null,
     stopping: new AbortController().signal,

@@ -8,6 +8,7 @@ import { testDatabase } from '@fairlead/db/testing';
 import { expect, test } from 'vitest';
 import { unusedGithub } from './github.testing.ts';
 import type { HandlerParts } from './handler.ts';
+import { createOrganizationTurns } from './organization-turns.ts';
 import { testAcme, testDns, testHostLookup } from './testing.ts';
 import { checkUpdateHandler } from './update.ts';
 
@@ -34,6 +35,7 @@ test('a release is looked for once a day, and a failure is logged', async () => 
     dns: testDns,
     hostLookup: testHostLookup,
     buildSlots: defaultBuildSlots,
+    turns: createOrganizationTurns({ log: silentLog, stopping: new AbortController().signal }),
     backups: null,
     updates: { readFeedFile, publicKeys: [publicKey] },
     stopping: new AbortController().signal,

@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import { wakeCheckWaits } from '@fairlead/core/deployment';
 import { AppError, type Clock, type Log } from '@fairlead/core/kernel';
-import { checkedCommitOf, readEvent } from '@fairlead/core/push';
+import { checkedCommitOf, type DeliveryLimits, readEvent } from '@fairlead/core/push';
 import type { SecretKeys } from '@fairlead/core/secret';
 import type { Database } from '@fairlead/db';
 import { createBodyBudget, readBoundedBody } from '../body-limit.ts';
@@ -11,7 +11,7 @@ import { clientAddress } from '../client-address.ts';
 import { problemOf } from '../problem.ts';
 import type { RateLimit } from '../rate-limit.ts';
 import { hasCredential, isAuthentic } from './authenticate.ts';
-import { createDeliveryBudget } from './delivery-budget.ts';
+import { createDeliveryBudgets } from './delivery-budget.ts';
 import { createDeliveryWriter } from './delivery-writer.ts';
 import { createEndpointCache } from './endpoint-cache.ts';
 
@@ -22,8 +22,8 @@ export interface WebhookParts {
   readonly trustedProxies: readonly string[];
   readonly clock: Clock;
   readonly log: Log;
-  /** Bytes that an organization may store within a day. Without it, the product's own bound. */
-  readonly dayBytesMax?: number;
+  /** Bytes that an organization may store within a day. Without them, the product's own limits. */
+  readonly deliveryLimits?: DeliveryLimits;
 }
 
 export interface Webhooks {
@@ -43,7 +43,7 @@ export function createWebhooks(parts: WebhookParts): Webhooks {
   const endpoints = createEndpointCache(parts);
   const writer = createDeliveryWriter(parts);
   const unverified = createBodyBudget(unverifiedBytesMax);
-  const budget = createDeliveryBudget(parts, parts.dayBytesMax);
+  const budgets = createDeliveryBudgets({ ...parts, limits: parts.deliveryLimits });
 
   async function receive(endpointId: string, request: Request): Promise<Response> {
     const { headers } = request;
@@ -75,7 +75,7 @@ export function createWebhooks(parts: WebhookParts): Webhooks {
     if (reading.state === 'unreadable')
       return reply(400, `The body is not a ${event.replaceAll('_', ' ')} in a form that Fairlead reads.`);
     const delivery = { organizationId, source, endpointId, deliveryKey, event: reading.name, body: text };
-    if (!(await budget.take(organizationId, body.byteLength))) return overBudget();
+    if (!(await budgets.take(delivery))) return overBudget();
     const { deliveryId } = await writer.write(delivery);
     if (deliveryId === null) return reply(200, 'This delivery was received before.');
     return Response.json({ message: 'The delivery is stored.', deliveryId }, { status: 202 });
@@ -107,7 +107,10 @@ function busy(): Response {
 }
 
 function overBudget(): Response {
-  const response = reply(429, 'The webhooks of this organization exceed 1 GB within 24 hours. Send it again later.');
+  const response = reply(
+    429,
+    'The webhooks of this app or organization exceed their bytes for 24 hours. Send it again later.',
+  );
   response.headers.set('retry-after', '3600');
   return response;
 }

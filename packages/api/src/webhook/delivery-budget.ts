@@ -2,56 +2,50 @@
 // other processes' bytes count from the next count on.
 import type { OrganizationId } from '@fairlead/contract/ids';
 import type { Clock } from '@fairlead/core/kernel';
-import { deliveryBytesLeft, deliveryDayBytesMax } from '@fairlead/core/push';
+import { type DeliveryBudget, type DeliveryLimits, loadDeliveryBudget, type NewDelivery } from '@fairlead/core/push';
 import type { Database } from '@fairlead/db';
 
-export interface DeliveryBudget {
-  /** False if the organization has fewer bytes left. */
-  take(organizationId: OrganizationId, bytes: number): Promise<boolean>;
+export interface DeliveryBudgets {
+  /** False if a limit of the organization leaves fewer bytes. */
+  take(delivery: NewDelivery): Promise<boolean>;
 }
 
 interface Counted {
   readonly countedAtMs: number;
-  left: number;
+  /** Shared by all deliveries that arrive while it is loaded. */
+  readonly budget: Promise<DeliveryBudget>;
 }
 
 const countedForMs = 60_000;
 const organizationsMax = 1000;
 
-export function createDeliveryBudget(
-  { database, clock }: { readonly database: Database; readonly clock: Clock },
-  bytesMax = deliveryDayBytesMax,
-): DeliveryBudget {
-  const counts = new Map<string, Promise<Counted>>();
+export function createDeliveryBudgets({
+  database,
+  clock,
+  limits,
+}: {
+  readonly database: Database;
+  readonly clock: Clock;
+  /** Without them, the product's own. */
+  readonly limits?: DeliveryLimits | undefined;
+}): DeliveryBudgets {
+  const counts = new Map<OrganizationId, Counted>();
 
-  async function count(organizationId: OrganizationId): Promise<Counted> {
-    const countedAtMs = clock.now().getTime();
-    const left = await database.system('count webhook bytes', (tx) =>
-      deliveryBytesLeft({ tx, clock }, organizationId, bytesMax),
-    );
-    return { countedAtMs, left };
-  }
-
-  async function recount(organizationId: OrganizationId): Promise<Counted> {
+  function budgetOf(organizationId: OrganizationId): Promise<DeliveryBudget> {
+    const nowMs = clock.now().getTime();
+    const known = counts.get(organizationId);
+    if (known !== undefined && nowMs - known.countedAtMs < countedForMs) return known.budget;
     if (counts.size >= organizationsMax) counts.clear();
-    const counting = count(organizationId);
-    counts.set(organizationId, counting);
-    try {
-      return await counting;
-    } catch (error) {
-      if (counts.get(organizationId) === counting) counts.delete(organizationId);
-      throw error;
-    }
+    const budget = database.system('count webhook bytes', (tx) =>
+      loadDeliveryBudget({ tx, clock }, organizationId, limits),
+    );
+    const counted = { countedAtMs: nowMs, budget };
+    counts.set(organizationId, counted);
+    budget.catch(() => {
+      if (counts.get(organizationId) === counted) counts.delete(organizationId);
+    });
+    return budget;
   }
 
-  return {
-    take: async (organizationId, bytes) => {
-      const known = await counts.get(organizationId);
-      const isFresh = known !== undefined && clock.now().getTime() - known.countedAtMs < countedForMs;
-      const counted = isFresh ? known : await recount(organizationId);
-      if (counted.left < bytes) return false;
-      counted.left -= bytes;
-      return true;
-    },
-  };
+  return { take: async (delivery) => (await budgetOf(delivery.organizationId)).take(delivery) };
 }

@@ -1,6 +1,7 @@
 // Intake of webhooks: nothing is stored before the request is authentic, and everything is before the answer.
 import { createSignedCookies } from '@fairlead/auth';
 import { type AppId, newId } from '@fairlead/contract/ids';
+import { type DeliveryLimits, deliveryLimits } from '@fairlead/core/push';
 import { githubPush, linkRepository, registerGithubApp } from '@fairlead/core/push/testing';
 import { silentLog, type TestWorld, testWorld } from '@fairlead/core/testing';
 import { type TestDatabase, testDatabase } from '@fairlead/db/testing';
@@ -32,7 +33,7 @@ beforeEach(async () => {
   webhooks = newWebhooks();
 });
 
-function newWebhooks(limits: Partial<typeof defaultCallLimits> = {}, dayBytesMax?: number): Webhooks {
+function newWebhooks(limits: Partial<typeof defaultCallLimits> = {}, bytes?: DeliveryLimits): Webhooks {
   const rateLimit = createRateLimit({
     limits: { ...defaultCallLimits, ...limits },
     database: db.database,
@@ -47,7 +48,7 @@ function newWebhooks(limits: Partial<typeof defaultCallLimits> = {}, dayBytesMax
     trustedProxies: ['10.0.0.0/8'],
     clock,
     log: silentLog,
-    ...(dayBytesMax === undefined ? {} : { dayBytesMax }),
+    ...(bytes === undefined ? {} : { deliveryLimits: bytes }),
   });
 }
 
@@ -225,18 +226,32 @@ test('a database that is away is answered with 503, so that the host knows that 
   expect((await send())[0]).toBe(503);
 });
 
-test('an organization stores a bounded number of bytes within a day', async () => {
-  const bytes = Buffer.byteLength(githubPush());
-  webhooks = newWebhooks({}, 2.5 * bytes);
+const rowBytes = 1024;
+
+test('an organization stores a bounded number of bytes within a day, and repetitions of a small one count too', async () => {
+  const bytes = Buffer.byteLength(githubPush()) + 'push'.length + rowBytes;
+  const limits = { ...deliveryLimits, githubPushes: 2.5 * bytes };
+  webhooks = newWebhooks({}, limits);
   const sendNew = (guid: string) => send({ headers: { 'x-github-delivery': guid } });
   expect(await sendNew('guid-1')).toEqual([202, 'The delivery is stored.']);
   expect(await sendNew('guid-2')).toEqual([202, 'The delivery is stored.']);
   const [status, message] = await sendNew('guid-3');
-  expect([status, message]).toEqual([429, expect.stringContaining('exceed 1 GB within 24 hours')]);
+  expect([status, message]).toEqual([429, expect.stringContaining('bytes for 24 hours')]);
   expect(await stored()).toBe(2);
   // Another process counts what is stored.
-  webhooks = newWebhooks({}, 2.5 * bytes);
+  webhooks = newWebhooks({}, limits);
   expect((await sendNew('guid-4'))[0]).toBe(429);
   world.clock.forward(24 * 3_600_000 + 1);
   expect(await sendNew('guid-5')).toEqual([202, 'The delivery is stored.']);
+});
+
+test('an action that is no word is refused, and other deliveries of the group are stored', async () => {
+  const repository = { id: 1, full_name: 'a/b', default_branch: 'main', private: false, archived: false };
+  const odd = (action: string) =>
+    send({
+      body: JSON.stringify({ action, repository }),
+      headers: { 'x-github-event': 'repository', 'x-github-delivery': `odd-${action.length}` },
+    });
+  const [first, second, push] = await Promise.all([odd('a\u0000b'), odd('a'.repeat(200)), send()]);
+  expect([first?.[0], second?.[0], push?.[0]]).toEqual([400, 400, 202]);
 });

@@ -60,16 +60,16 @@ export interface DueCheckWait {
   readonly deploymentId: DeploymentId;
 }
 
-/** Takes due waits for a while; another worker takes others. */
-export async function claimCheckWaits({
-  tx,
-  clock,
-}: Pick<SystemCtx, 'tx' | 'clock'>): Promise<readonly DueCheckWait[]> {
+/** Takes due waits for a while; another worker takes others. `busy`: organizations to leave out. */
+export async function claimCheckWaits(
+  { tx, clock }: Pick<SystemCtx, 'tx' | 'clock'>,
+  busy: readonly string[],
+): Promise<readonly DueCheckWait[]> {
   const now = clock.now();
   const rows = await tx.$queryRaw<{ organizationId: string; deploymentId: string }[]>`
     UPDATE deployment_check_wait SET due_at = ${new Date(now.getTime() + lookMs)}
     WHERE deployment_id IN (
-      SELECT deployment_id FROM deployment_check_wait WHERE due_at <= ${now}
+      SELECT deployment_id FROM deployment_check_wait WHERE due_at <= ${now} AND organization_id <> ALL (${[...busy]}::text[])
       ORDER BY due_at LIMIT 50 FOR UPDATE SKIP LOCKED)
     RETURNING organization_id AS "organizationId", deployment_id AS "deploymentId"`;
   return rows.map((row) => ({

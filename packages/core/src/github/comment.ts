@@ -41,11 +41,14 @@ export interface ClaimedComment {
   readonly endedIds: readonly number[];
 }
 
-/** Takes due comments for a while; another worker takes others. */
-export async function claimComments({ tx, clock }: SystemCtx): Promise<readonly ClaimedComment[]> {
+/** Takes due comments for a while; another worker takes others. `busy`: organizations to leave out. */
+export async function claimComments(
+  { tx, clock }: Pick<SystemCtx, 'tx' | 'clock'>,
+  busy: readonly string[],
+): Promise<readonly ClaimedComment[]> {
   const now = clock.now();
   const rows = await tx.$queryRaw<{ id: string }[]>`
-    SELECT preview_id AS id FROM github_comment WHERE next_attempt_at <= ${now}
+    SELECT preview_id AS id FROM github_comment WHERE next_attempt_at <= ${now} AND organization_id <> ALL (${[...busy]}::text[])
     ORDER BY next_attempt_at, preview_id LIMIT ${batch} FOR UPDATE SKIP LOCKED`;
   const where = { previewId: { in: rows.map(({ id }) => id) } };
   const nextAttemptAt = new Date(now.getTime() + leaseMs);

@@ -2,28 +2,30 @@
 import { z } from 'zod';
 
 const idSchema = z.number().int().positive();
+/** It is stored as part of a name. */
+const actionSchema = z.string().regex(/^[a-z_]{1,100}$/);
 const installationRefSchema = z.object({ id: idSchema });
 const repositoryRefSchema = z.object({ id: idSchema });
 
 const installationEventSchema = z.object({
-  action: z.string(),
+  action: actionSchema,
   installation: installationRefSchema.extend({ suspended_at: z.coerce.date().nullish() }),
 });
 
 const repositoriesEventSchema = z.object({
-  action: z.string(),
+  action: actionSchema,
   installation: installationRefSchema,
   repositories_removed: z.array(repositoryRefSchema),
 });
 
 const targetEventSchema = z.object({
-  action: z.string(),
+  action: actionSchema,
   account: z.object({ id: idSchema, login: z.string() }),
   installation: installationRefSchema,
 });
 
 const repositoryEventSchema = z.object({
-  action: z.string(),
+  action: actionSchema,
   repository: repositoryRefSchema.extend({
     full_name: z.string(),
     default_branch: z.string(),
@@ -32,7 +34,7 @@ const repositoryEventSchema = z.object({
   }),
 });
 
-const authorizationEventSchema = z.object({ action: z.string() });
+const authorizationEventSchema = z.object({ action: actionSchema });
 
 const schemas = {
   installation: installationEventSchema,

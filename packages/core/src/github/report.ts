@@ -52,11 +52,14 @@ export interface ClaimedReport {
   readonly githubDeploymentId: number | null;
 }
 
-/** Takes due reports for a while; another worker takes others. */
-export async function claimReports({ tx, clock }: SystemCtx): Promise<readonly ClaimedReport[]> {
+/** Takes due reports for a while; another worker takes others. `busy`: organizations to leave out. */
+export async function claimReports(
+  { tx, clock }: Pick<SystemCtx, 'tx' | 'clock'>,
+  busy: readonly string[],
+): Promise<readonly ClaimedReport[]> {
   const now = clock.now();
   const rows = await tx.$queryRaw<{ id: string }[]>`
-    SELECT deployment_id AS id FROM github_report WHERE next_attempt_at <= ${now}
+    SELECT deployment_id AS id FROM github_report WHERE next_attempt_at <= ${now} AND organization_id <> ALL (${[...busy]}::text[])
     ORDER BY next_attempt_at, deployment_id LIMIT ${batch} FOR UPDATE SKIP LOCKED`;
   const where = { deploymentId: { in: rows.map(({ id }) => id) } };
   const nextAttemptAt = new Date(now.getTime() + leaseMs);

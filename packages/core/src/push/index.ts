@@ -1,5 +1,5 @@
 export { createWebhook, deleteWebhook, listWebhooks, rotateWebhook } from './app-webhook.ts';
-export { deliveryBytesLeft, deliveryDayBytesMax } from './delivery-budget.ts';
+export { type DeliveryBudget, type DeliveryLimits, deliveryLimits, loadDeliveryBudget } from './delivery-budget.ts';
 export { checkedCommitOf, readEvent } from './delivery-events.ts';
 export { findEndpoint, type WebhookEndpoint } from './find-endpoint.ts';
 export { findPathFilter } from './find-path-filter.ts';

@@ -3,7 +3,7 @@
 import { type OrganizationId, parseId } from '@fairlead/contract/ids';
 import type { GithubAppKey } from '../github/index.ts';
 import type { OrganizationCtx, SystemCtx } from '../kernel/index.ts';
-import { deliveryBytesLeft } from './delivery-budget.ts';
+import { type DeliveryLimits, loadDeliveryBudget } from './delivery-budget.ts';
 import { mayBeStored, readEvent } from './delivery-events.ts';
 import { recordDeliveries } from './record-deliveries.ts';
 
@@ -15,6 +15,8 @@ const pagesMax = 300;
 /** Entries of a page that GitHub sends at most. Another server may send more, of which the rest is not read. */
 const pageEntriesMax = 100;
 const guidLengthMax = 200;
+/** Delay of the next read after the organization used up its bytes. */
+const overBudgetMs = 60 * 60_000;
 /** A server's clock may be ahead by this much. */
 const aheadMs = 60_000;
 
@@ -25,12 +27,16 @@ export interface DueApp {
   readonly readUntil: Date;
 }
 
-/** Takes the apps whose log is due; another worker takes others. */
-export async function claimDeliveryLogs({ tx, clock }: Pick<SystemCtx, 'tx' | 'clock'>): Promise<readonly DueApp[]> {
+/** Takes the apps whose log is due; another worker takes others. `busy`: organizations to leave out. */
+export async function claimDeliveryLogs(
+  { tx, clock }: Pick<SystemCtx, 'tx' | 'clock'>,
+  busy: readonly string[],
+): Promise<readonly DueApp[]> {
   const now = clock.now();
   const rows = await tx.$queryRaw<{ id: string; organizationId: string; readUntil: Date }[]>`
     UPDATE github_app SET deliveries_due_at = ${new Date(now.getTime() + intervalMs)}
-    WHERE id IN (SELECT id FROM github_app WHERE deliveries_due_at <= ${now} ORDER BY id FOR UPDATE SKIP LOCKED)
+    WHERE id IN (SELECT id FROM github_app WHERE deliveries_due_at <= ${now}
+      AND organization_id <> ALL (${[...busy]}::text[]) ORDER BY id FOR UPDATE SKIP LOCKED)
     RETURNING id, organization_id AS "organizationId", coalesce(deliveries_read_until, created_at) AS "readUntil"`;
   return rows.map(({ id, organizationId, readUntil }) => ({
     githubAppId: id,
@@ -62,29 +68,30 @@ export interface RecoverParts {
   /** Each runs in a transaction of its own. */
   readonly tenant: <T>(work: (ctx: OrganizationCtx) => Promise<T>) => Promise<T>;
   readonly system: <T>(work: (ctx: Pick<SystemCtx, 'tx' | 'clock'>) => Promise<T>) => Promise<T>;
-  /** Bytes that the organization may store within a day. Without it, the product's own bound. */
-  readonly dayBytesMax?: number;
+  /** Bytes that the organization may store within a day. Without them, the product's own limits. */
+  readonly limits?: DeliveryLimits;
 }
 
 /** Returns the number of deliveries that were stored. Throws the error of GitHub; a later run continues. */
 export async function recoverDeliveries(parts: RecoverParts, app: DueApp): Promise<number> {
-  const { github, key, tenant, system } = parts;
+  const { github, key, tenant, system, limits } = parts;
   const { githubAppId, organizationId } = app;
   const { missed, newest } = await listMissed(parts, app);
   let recovered = 0;
-  let bytesLeft = await system((ctx) => deliveryBytesLeft(ctx, organizationId, parts.dayBytesMax));
+  const budget = await system((ctx) => loadDeliveryBudget(ctx, organizationId, limits));
   // Oldest first, as they would have arrived.
   for (const { deliveryId, guid, event } of [...missed.values()].toReversed()) {
     const body = await github.getDeliveryPayload(key, deliveryId);
     const reading = readEvent({ source: 'github', event, body });
     if (reading.state !== 'stored') continue;
-    bytesLeft -= Buffer.byteLength(body);
-    // A later run fetches the rest, while GitHub has it.
-    if (bytesLeft < 0) return recovered;
-    const delivery = { organizationId, source: 'github', endpointId: githubAppId, deliveryKey: guid } as const;
-    const [stored] = await system((ctx) =>
-      recordDeliveries(ctx, [{ ...delivery, event: reading.name, body, isRecovered: true }]),
-    );
+    const place = { organizationId, source: 'github', endpointId: githubAppId, deliveryKey: guid } as const;
+    const delivery = { ...place, event: reading.name, body, isRecovered: true };
+    if (!budget.take(delivery)) {
+      // GitHub keeps the rest for three days, and limits how often it may be asked.
+      await tenant((ctx) => deferDeliveryLog(ctx, githubAppId, new Date(ctx.clock.now().getTime() + overBudgetMs)));
+      return recovered;
+    }
+    const [stored] = await system((ctx) => recordDeliveries(ctx, [delivery]));
     if (stored?.deliveryId !== null) recovered += 1;
   }
   if (newest !== null) await tenant((ctx) => recordReadUntil(ctx, githubAppId, newest));
