@@ -14,7 +14,7 @@ export interface UserString {
 const SCRIPTS = [
   'apps/web/src/**/*.{ts,tsx}',
   'apps/worker/src/**/*.ts',
-  'packages/{auth,contract,core,mail,settings,ui}/src/**/*.{ts,tsx}',
+  'packages/{api,auth,contract,core,mail,settings,ui}/src/**/*.{ts,tsx}',
   'tools/{backup,start}/**/*.{ts,mjs}',
   'tools/*.{ts,mjs}',
 ];

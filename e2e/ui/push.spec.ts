@@ -141,7 +141,7 @@ test('a rollback on a check run is refused until the account is linked, and then
   expect(await host.pressCheckRun(store, 'rollback')).toBe(202);
   await page.goto(`${ORGANIZATION}/deliveries`);
   const row = page.getByRole('row').filter({ hasText: 'Rollback of “Greet quietly”' }).first();
-  await expect(row).toContainText('Refused', DEPLOYED);
+  await expect(row).toContainText('Rejected', DEPLOYED);
   await row.getByRole('link', { name: /acme\/storefront/ }).click();
   await expect(page.getByText('Your GitHub account is linked to no member here.', { exact: false })).toBeVisible();
   await checkAppearance(page);

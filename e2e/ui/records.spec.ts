@@ -56,14 +56,14 @@ test('a wrong record shows where the name leads, and the right one makes it read
   await checkAppearance(page);
 });
 
-test('the name is proven by its TXT record', async () => {
+test('the name is verified by its TXT record', async () => {
   await page.locator('summary', { hasText: 'Proof of ownership' }).press('Enter');
   const proof = page.getByRole('region', { name: 'Record that proves the name' });
   await proof.getByRole('button', { name: /^Copy value fairlead-/ }).click();
   const token = await page.evaluate(() => navigator.clipboard.readText());
   await setDnsRecords(`_fairlead-challenge.${HOST}`, [{ type: 'TXT', value: token }]);
   await page.getByRole('button', { name: 'Check now' }).click();
-  await expect(page.getByText('Proven', { exact: true })).toBeVisible({ timeout: 30_000 });
+  await expect(page.getByText('Verified', { exact: true })).toBeVisible({ timeout: 30_000 });
 });
 
 test('the list shows the state of each host', async () => {

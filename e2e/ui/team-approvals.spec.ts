@@ -68,10 +68,10 @@ test('the owner approves it, and both see it go live', async () => {
 
 test('the owner refuses the next one, and its page says who did', async () => {
   await request();
-  await approval(owner).getByRole('button', { name: 'Refuse' }).click();
+  await approval(owner).getByRole('button', { name: 'Reject' }).click();
   await expect(head(owner)).toContainText('Cancelled');
   await expect(head(developer)).toContainText('Cancelled');
-  await expect(fact(developer, 'Refused')).toContainText(`by ${ADA.name}`);
+  await expect(fact(developer, 'Rejected')).toContainText(`by ${ADA.name}`);
   await developer.goto(app);
   await expect(head(developer)).toContainText('Live');
 });

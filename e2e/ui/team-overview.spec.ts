@@ -137,7 +137,7 @@ test('an approver finds the request on the overview, in the rail and in their ma
   await expect.poll(() => findMail(id)).toContain(`${REA.name} requested deployment`);
   await request.click();
   await expect(owner).toHaveURL(new RegExp(id));
-  await owner.getByRole('region', { name: 'Approval' }).getByRole('button', { name: 'Refuse' }).click();
+  await owner.getByRole('region', { name: 'Approval' }).getByRole('button', { name: 'Reject' }).click();
   await expect(owner.locator('header').first()).toContainText('Cancelled');
   const rail = owner.getByRole('navigation', { name: 'Main', exact: true });
   await expect(rail.getByRole('link', { name: 'Deployments', exact: true })).toBeVisible();

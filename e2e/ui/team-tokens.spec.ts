@@ -97,7 +97,7 @@ test("a service account's tokens have its role, and are refused once it is delet
   await expect.poll(() => setDeploysPaused(token, true)).toEqual([403, 'permission.denied']);
   await page.getByRole('button', { name: 'Delete', exact: true }).click();
   const dialog = page.getByRole('dialog', { name: 'Delete the service account pipeline' });
-  await expect(dialog).toContainText('Its token is refused from then on, and so is whatever uses it.');
+  await expect(dialog).toContainText('Its token stops working immediately, and so does everything that uses it.');
   await dialog.getByRole('textbox').fill('pipeline');
   await dialog.getByRole('button', { name: 'Delete pipeline' }).click();
   await expect(page.getByText('No service accounts')).toBeVisible();

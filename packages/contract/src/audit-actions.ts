@@ -48,7 +48,7 @@ export const auditActions = {
   'deployment.pause': 'Deployments paused or resumed',
   'deployment.promote_release': 'Promotion to another environment requested',
   'deployment.redeploy': 'Redeployment requested',
-  'deployment.refuse': 'Deployment refused',
+  'deployment.refuse': 'Deployment rejected',
   'deployment.restart': 'Restart requested',
   'deployment.retry': 'Retry requested',
   'deployment.rollback': 'Rollback requested',

@@ -52,7 +52,7 @@ export const auditSentences: Readonly<Record<AuditAction, string>> = {
   'deployment.pause': 'paused or resumed deployments of {target}[ in {environmentId}]',
   'deployment.promote_release': 'promoted[ {releaseId}] as {target}[ to {environmentId}]',
   'deployment.redeploy': 'redeployed {target}[ to {environmentId}]',
-  'deployment.refuse': 'refused the deployment {target}[ to {environmentId}]',
+  'deployment.refuse': 'rejected the deployment {target}[ to {environmentId}]',
   'deployment.restart': 'restarted {target}[ in {environmentId}]',
   'deployment.retry': 'retried {target}[ in {environmentId}]',
   'deployment.rollback': 'rolled back[ to {releaseId}] with {target}[ in {environmentId}]',

@@ -13,7 +13,7 @@ export const capabilities = {
   'build.plan': 'Takes the builder, commands, upload, secrets and credentials of a build from its message.',
   'build.variables': 'Passes variables to build commands and Dockerfiles.',
   certificate: 'Serves certificates of public hosts, and orders them from a certificate authority.',
-  'certificate.challenge': 'Proves hosts by DNS-01 and TLS-ALPN-01 too.',
+  'certificate.challenge': 'Verifies hosts by DNS-01 and TLS-ALPN-01 too.',
   container: 'Runs and builds images: its server has a container engine that answers.',
   deployment_url: 'Runs former releases behind their deployment URLs.',
   hook: 'Runs release commands and post-release commands.',

@@ -36,5 +36,5 @@ export function readUserToken(status: number, body: string): string {
   if (status !== 200) throw new GithubError('unreachable', `GitHub answered ${status}`);
   const answer: unknown = JSON.parse(body);
   if (typeof answer === 'object' && answer !== null && 'access_token' in answer) return String(answer.access_token);
-  throw new GithubError('unauthorized', 'GitHub refused the code');
+  throw new GithubError('unauthorized', 'GitHub rejected the code');
 }

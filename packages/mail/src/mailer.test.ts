@@ -80,7 +80,7 @@ test('a refusal quotes the reply of the server, and no password in any form', as
   const error: unknown = await sent.catch((thrown: unknown) => thrown);
   await new Promise<void>((resolve) => strict.close(resolve));
   expect(error).toBeInstanceOf(MailError);
-  expect(String(error)).toContain(`The mail server 127.0.0.1:${port} refused the mail: 535 go away`);
+  expect(String(error)).toContain(`The mail server 127.0.0.1:${port} rejected the mail: 535 go away`);
   expect(inspect(error)).not.toMatch(/hunter|aHVudGVy/);
 });
 

@@ -67,7 +67,7 @@ function explain(error: unknown, url: URL): string {
   const sentence =
     response === undefined
       ? `The mail server ${url.host} could not be reached: ${message}.`
-      : `The mail server ${url.host} refused the mail: ${response}`;
+      : `The mail server ${url.host} rejected the mail: ${response}`;
   return secretsOf(url).reduce((text, secret) => text.replaceAll(secret, '…'), sentence);
 }
 

@@ -66,7 +66,7 @@ async function register({ directory, email, keyDer, binding }: Registration): Pr
     }
     const words =
       typeof detail === 'string' ? detail.replace(/\p{Cc}/gu, '').slice(0, detailCharsMax) : 'no reason given';
-    return `The authority refused the account. Check the key of the external account binding (EAB). It says: “${words}”`;
+    return `The authority rejected the account. Check the key of the external account binding (EAB). It says: “${words}”`;
   }
 }
 

@@ -352,7 +352,7 @@ export const settings = {
       key: 'limits.free_disk_mib',
       form: integer(64, 10_000_000),
       about:
-        "MiB of the control plane's disk that stay free for the database, at most 5 % of the disk. Below, uploads, artifacts and build logs are refused, and operators are warned.",
+        "MiB of the control plane's disk that stay free for the database, at most 5 % of the disk. Below, uploads, artifacts and build logs are rejected, and operators are warned.",
       processes: SERVICES,
     },
     2048,

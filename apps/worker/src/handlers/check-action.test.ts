@@ -211,7 +211,7 @@ test.each<[string, Partial<Click>, string]>([
   expect(delivery.decisions).toMatchObject([
     { outcome: 'refused', reason: 'rerun', detail: expect.stringContaining(sentence), deploymentId: null },
   ]);
-  expect(await noteOf(deploymentId)).toMatch(/^Re-run by @octocat at \S+Z was refused\. /);
+  expect(await noteOf(deploymentId)).toMatch(/^Re-run by @octocat at \S+Z was rejected\. /);
   expect((await newest(appId)).number).toBe(1);
 });
 

@@ -134,7 +134,7 @@ export const deploymentRouter = router({
   refuse: memberProcedure('deployment.approve', {
     input: deploymentRefSchema,
     scope: byDeployment,
-    protection: open('it is the refusal'),
+    protection: open('it is the rejection'),
   })
     .output(deploymentRefSchema)
     .mutation(({ ctx, input }) => refuseDeployment(ctx.core, input)),

@@ -16,7 +16,7 @@ import {
 import { memberProcedure, memberRequest, router } from '../procedures.ts';
 import { open } from '../protection.ts';
 
-const isProof = open('it changes how hosts are proven, not what visitors get');
+const isProof = open('it changes how hosts are verified, not what visitors get');
 
 export const dnsProviderRouter = router({
   list: memberProcedure('domain.read')

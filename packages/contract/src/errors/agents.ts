@@ -89,7 +89,7 @@ export const agentErrors = {
     'The release is an image, and the server has no container engine that answers. Install or start Docker on it.',
     { retryable: true },
   ),
-  'rollout.image_unusable': failed('The container engine refused the image. The log quotes its error.'),
+  'rollout.image_unusable': failed('The container engine rejected the image. The log quotes its error.'),
   'rollout.toolchain_missing': failed(
     'A runtime that the release needs could not be installed on this server. Check that the server can reach the package registry.',
     { retryable: true },
@@ -143,10 +143,10 @@ export const agentErrors = {
   }),
   'upgrade.check_failed': failed('The new agent cannot work on this server. The previous one keeps running.'),
   'upgrade.signature_wrong': failed(
-    'No release key has signed the new agent, so the server refused it. The agent was not changed.',
+    'No release key has signed the new agent, so the server rejected it. The agent was not changed.',
   ),
   'upgrade.older': failed(
-    'The new agent is older than the one that runs, so the server refused it. To go back, run the install command on the server.',
+    'The new agent is older than the one that runs, so the server rejected it. To go back, run the install command on the server.',
   ),
   'upgrade.crashed': failed(
     'The new agent crashed repeatedly before it connected. The previous agent runs again. See the log of the server.',

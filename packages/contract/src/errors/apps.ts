@@ -247,7 +247,7 @@ export const appErrors = {
   ),
   'domain.base_taken': conflict('Another server has this base domain. Choose a different one for each server.'),
   'domain.not_public': conflict('This name resolves to the local machine, so it has no DNS records to check.'),
-  'domain.not_proven': conflict('This name is not proven, so there is nothing to release or transfer.'),
+  'domain.not_proven': conflict('This name is not verified, so there is nothing to release or transfer.'),
   'domain.transfer_invalid': conflict(
     'This transfer code is not valid for the name: it was used or replaced, or it has expired. Ask for a new one.',
   ),

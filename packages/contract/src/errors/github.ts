@@ -13,7 +13,7 @@ export const githubErrors = {
     'This link from GitHub was used before, is older than an hour, or was started by another person. Start again.',
   ),
   'github.code_refused': invalid(
-    'GitHub refused the code in this link: it was used before or has expired. Start again.',
+    'GitHub rejected the code in this link: it was used before or has expired. Start again.',
   ),
   'github.app_not_found': missing('This GitHub App is not connected to your organization. It may have been removed.'),
   'github.app_taken': conflict('This GitHub App is already connected.'),
@@ -48,7 +48,7 @@ export const githubErrors = {
     'GitHub no longer accepts the key of this GitHub App. It was probably deleted on GitHub: remove it here and connect again.',
   ),
   'github.forbidden': failed(
-    'GitHub refused the request. The installation may be suspended, or lacks a permission that its owner must accept.',
+    'GitHub rejected the request. The installation may be suspended, or lacks a permission that its owner must accept.',
   ),
   'github.rate_limited': failed('GitHub limits the rate of requests. Try again in a few minutes.', { retryable: true }),
   'github.unreachable': failed(

@@ -110,7 +110,7 @@ const sentences: Readonly<Record<AttentionKind, (facts: Facts, now: Date) => Tex
   disk_short: ({ name, message }) => ({ title: `Server ${name} is running out of disk space`, detail: message ?? '' }),
   certificate: describeCertificate,
   server_refused: ({ name, message }) => ({
-    title: `Server ${name} refuses its newest state`,
+    title: `Server ${name} rejects its newest state`,
     detail: message ?? '',
   }),
   clock_offset: ({ name, offsetMs = 0 }) => ({

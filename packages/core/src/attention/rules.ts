@@ -10,7 +10,7 @@ const nouns: Readonly<Record<AttentionKind, readonly [one: string, many: string]
   deployment_stuck: ['stuck deployment', 'stuck deployments'],
   disk_short: ['server is running out of disk space', 'servers are running out of disk space'],
   certificate: ['certificate needs attention', 'certificates need attention'],
-  server_refused: ['server refuses its newest state', 'servers refuse their newest state'],
+  server_refused: ['server rejects its newest state', 'servers reject their newest state'],
   clock_offset: ['server has a wrong clock', 'servers have a wrong clock'],
   secret_expiring: ['secret expires soon', 'secrets expire soon'],
 };

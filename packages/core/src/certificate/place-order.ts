@@ -70,7 +70,7 @@ export async function placeOrder(
       message:
         place === null
           ? missingZone(host, facts.challengeAlias)
-          : 'The agents of this app can not prove names by DNS yet. Upgrade them.',
+          : "The agents of this app can't verify names by DNS yet. Upgrade them.",
       until: nextAttemptAt(blockedPause, null, ctx.clock.now()),
     });
     return false;
@@ -118,7 +118,7 @@ function missingZone(host: string, alias: string | null): string {
   if (alias === null)
     return `A certificate for ${host} needs a DNS provider with a zone of ${validatedName(host)}. Add one under Settings, DNS providers.`;
   if (alias.startsWith(`${challengeLabel}.`))
-    return `${proof} is an alias of ${alias}, which proves another name. Point the alias at a name that does not begin with ${challengeLabel}.`;
+    return `${proof} is an alias of ${alias}, which verifies another name. Point the alias at a name that does not begin with ${challengeLabel}.`;
   return `${proof} is an alias of ${alias}, but no DNS provider has a zone of that name. Add one under Settings, DNS providers.`;
 }
 

@@ -199,7 +199,7 @@ async function processTarget(ctx: Ctx, deliveryId: DeliveryId, work: Work, rules
     await noteOnReport(
       ctx,
       target,
-      `${titles[request.kind]} by @${request.sender.login} at ${at} was refused. ${error.message}`,
+      `${titles[request.kind]} by @${request.sender.login} at ${at} was rejected. ${error.message}`,
     );
   }
 

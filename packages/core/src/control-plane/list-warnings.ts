@@ -33,7 +33,7 @@ export async function listShortDisks(folders: readonly string[], freeBytesMin: n
   return short.map((disk) => ({
     kind: 'disk_short' as const,
     title: `The control plane's disk is nearly full: ${mebibytes(disk.freeBytes)} free on ${disk.path}`,
-    detail: `Uploads, artifacts and build logs are refused until ${mebibytes(reserveOf(disk, freeBytesMin))} are free, so that the database keeps working. Make room: enlarge the disk, delete apps that are no longer needed, or move artifact_store_dir to another disk.`,
+    detail: `Uploads, artifacts and build logs are rejected until ${mebibytes(reserveOf(disk, freeBytesMin))} are free, so that the database keeps working. Make room: enlarge the disk, delete apps that are no longer needed, or move artifact_store_dir to another disk.`,
   }));
 }
 

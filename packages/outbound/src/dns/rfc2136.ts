@@ -13,7 +13,7 @@ const codes: Readonly<Record<number, string>> = {
   1: 'it could not read the update',
   2: 'it failed',
   4: 'it takes no updates',
-  5: 'it refuses updates of this name with this key',
+  5: 'it rejects updates of this name with this key',
   9: 'it is not the primary server of the zone, or it does not know the key',
   10: 'the name is not in the zone',
 };
@@ -33,7 +33,7 @@ export function createRfc2136(credentials: Credentials, { mayCall, now }: DnsPro
       const reason = codes[code] ?? `it answered with code ${code}`;
       throw new DnsProviderError(
         code === 2 ? 'unreachable' : 'refused',
-        `The name server refused the update: ${reason}.`,
+        `The name server rejected the update: ${reason}.`,
       );
     }
   }

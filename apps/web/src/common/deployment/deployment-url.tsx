@@ -12,7 +12,7 @@ const REASONS: Readonly<Record<NonNullable<DeploymentUrls['reason']>, string>> =
   no_base_domain: 'No deployment URLs: the first server of this app has no base domain.',
   no_wildcard:
     'No deployment URLs: they need a wildcard certificate. Add a DNS provider for the zone of the base domain.',
-  conflict: 'No deployment URLs: another organization has proven the base domain.',
+  conflict: 'No deployment URLs: another organization has verified the base domain.',
   redirected: "No deployment URLs: the app's name below the base domain is a redirect.",
   drained: 'No deployment URLs: the first server of this app is drained.',
   agent_lacks: "No deployment URLs: the agent of the app's first server is too old. Upgrade it.",

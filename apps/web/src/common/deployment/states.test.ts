@@ -28,8 +28,8 @@ test.each([
   ['before a decision', { state: 'pending', decidedByName: null }, null],
   ['ended before a decision', { state: 'withdrawn', decidedByName: null }, null],
   ['approved', { state: 'approved', decidedByName: 'Ada' }, { term: 'Approved', by: 'Ada' }],
-  ['refused', { state: 'refused', decidedByName: 'Ada' }, { term: 'Refused', by: 'Ada' }],
-  ['by a deleted account', { state: 'refused', decidedByName: null }, { term: 'Refused', by: 'a former member' }],
+  ['refused', { state: 'refused', decidedByName: 'Ada' }, { term: 'Rejected', by: 'Ada' }],
+  ['by a deleted account', { state: 'refused', decidedByName: null }, { term: 'Rejected', by: 'a former member' }],
 ] as const)('names the member who decided about a deployment: %s', (_, approval, decision) => {
   expect(decisionOf({ approval })).toEqual(decision);
 });

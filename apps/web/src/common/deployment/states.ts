@@ -126,7 +126,7 @@ export function nameOfRequester(
 }
 
 export interface Decision {
-  readonly term: 'Approved' | 'Refused';
+  readonly term: 'Approved' | 'Rejected';
   readonly by: string;
 }
 
@@ -138,7 +138,7 @@ export function decisionOf({
 }): Decision | null {
   if (approval?.state !== 'approved' && approval?.state !== 'refused') return null;
   return {
-    term: approval.state === 'approved' ? 'Approved' : 'Refused',
+    term: approval.state === 'approved' ? 'Approved' : 'Rejected',
     by: approval.decidedByName ?? 'a former member',
   };
 }

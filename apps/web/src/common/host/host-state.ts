@@ -68,7 +68,7 @@ function portsWith({ found }: HostView, answer: PortFinding['answer']): string {
 
 export const CONFLICTS: Record<HostConflict, string> = {
   proven:
-    'Another organization has proven this name, so no server here answers for it. If the name is yours, ask that organization for a transfer code, or to release it.',
+    'Another organization has verified this name, so no server here answers for it. If the name is yours, ask that organization for a transfer code, or to release it.',
   claimed:
-    'Another organization attached this name first, so no server here answers for it. If the name is yours, prove it with the TXT record below.',
+    'Another organization attached this name first, so no server here answers for it. If the name is yours, verify it with the TXT record below.',
 };

@@ -64,5 +64,5 @@ function whatOf({ state, step, from, to }: Last): string {
   if (state === 'succeeded') return `Updated from ${from} to ${to}`;
   if (state === 'rolled_back') return `The update to ${to} failed, and ${from} is back with its database`;
   if (state === 'interrupted') return `The update to ${to} was interrupted. Run fairlead update on the server`;
-  return to === '' ? 'The request was refused' : `The update to ${to} failed, and ${from} was not changed`;
+  return to === '' ? 'The request was rejected' : `The update to ${to} failed, and ${from} was not changed`;
 }

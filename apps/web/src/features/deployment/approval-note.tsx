@@ -29,10 +29,10 @@ export function ApprovalNote({ deployment }: { readonly deployment: DeploymentDe
   );
   const refuse = useAction(
     useMutation(trpc.deployment.refuse.mutationOptions()),
-    "The deployment wasn't refused",
+    "The deployment wasn't rejected",
     () => {
       refresh();
-      toast({ tone: 'warn', title: 'Refused', detail: `Cancelled. ${remainsText(deployment)}` });
+      toast({ tone: 'warn', title: 'Rejected', detail: `Cancelled. ${remainsText(deployment)}` });
     },
   );
   const { approval, environmentName, ref } = deployment;
@@ -64,7 +64,7 @@ export function ApprovalNote({ deployment }: { readonly deployment: DeploymentDe
             pending={refuse.pending}
             onClick={() => refuse.run(input)}
           >
-            Refuse
+            Reject
           </Button>
           <Button
             variant="accent"

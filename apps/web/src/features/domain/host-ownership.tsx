@@ -31,19 +31,23 @@ export function HostOwnership({ domain, view }: HostOwnershipProps) {
     <details className="border-line border-t" open={conflict !== null}>
       <summary className="flex min-h-11 cursor-pointer items-center gap-3 px-4 py-2 text-sm hover:bg-hover">
         <span className="font-medium">Proof of ownership</span>
-        {provenAt === null ? <StateText tone="idle">Not proven</StateText> : <StateText tone="ok">Proven</StateText>}
+        {provenAt === null ? (
+          <StateText tone="idle">Not verified</StateText>
+        ) : (
+          <StateText tone="ok">Verified</StateText>
+        )}
       </summary>
       <p className="px-4 pb-3 text-pretty text-ink-soft text-sm">
         {provenAt === null ? (
-          `Set this record to prove that ${name} is yours. No other organization on this control plane can then use it or a name below it.`
+          `Set this record to verify that ${name} is yours. No other organization on this control plane can then use it or a name below it.`
         ) : (
           <>
-            Proven <RelativeTime at={provenAt} />. No other organization on this control plane can use{' '}
+            Verified <RelativeTime at={provenAt} />. No other organization on this control plane can use{' '}
             <span className="font-mono">{name}</span> or a name below it.
           </>
         )}
       </p>
-      <HostRecords label="Record that proves the name" records={[record]} />
+      <HostRecords label="Record that verifies the name" records={[record]} />
       {can('domain.write') ? (
         provenAt === null ? (
           <AcceptForm domain={domain} />
@@ -101,7 +105,7 @@ function OwnerActions({ domain, name }: { readonly domain: DomainDetail; readonl
         onClose={() => setReleasing(false)}
       >
         <p>
-          Another organization can then prove the name or a name below it, and serve it instead. Until then your apps
+          Another organization can then verify the name or a name below it, and serve it instead. Until then your apps
           keep serving it.
         </p>
       </ConfirmDialog>
@@ -131,7 +135,7 @@ function AcceptForm({ domain }: { readonly domain: DomainDetail }) {
     <form onSubmit={submit} noValidate className="flex items-start gap-3 border-line border-t p-4">
       <Field
         label="Transfer code"
-        hint="From the organization that has proven the name. Default: prove it with the record above"
+        hint="From the organization that has verified the name. Default: verify it with the record above"
         error={failure === null ? undefined : (failure.fields.code ?? failure.message)}
         className="flex-1"
       >

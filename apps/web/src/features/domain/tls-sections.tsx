@@ -96,7 +96,7 @@ function VersionSection({ domain, tls }: SectionProps) {
   return (
     <SectionForm
       title="TLS version"
-      detail="Older clients are refused"
+      detail="Older clients are rejected"
       changed={version !== tls.minTlsVersion}
       save={save}
       onSave={() => save.save({ minTlsVersion: version })}

@@ -23,7 +23,7 @@ export function TwoFactorCard({ readOnly }: { readonly readOnly: boolean }) {
   const detail = required
     ? 'Members without a second factor have no access here until they set one up.'
     : user.hasSecondFactor
-      ? 'Members without one are refused until they set one up in their account.'
+      ? 'Members without one are locked out until they set one up in their account.'
       : 'First sign in with a passkey or set up two-factor sign-in yourself, or you will lock yourself out.';
   return (
     <Card id="security" className="scroll-mt-4">

@@ -125,7 +125,7 @@ function Losses({ project: { environments, grantCount, tokenCount } }: { readonl
       </li>
       {grantCount === 0 ? null : <li>It revokes {plural(grantCount, 'role')} limited to the project.</li>}
       {tokenCount === 0 ? null : (
-        <li>It revokes {plural(tokenCount, 'API token')} limited to the project. Their clients are refused.</li>
+        <li>It revokes {plural(tokenCount, 'API token')} limited to the project. Their clients are rejected.</li>
       )}
       <li>Volumes stay on their servers until you delete them.</li>
       <li>This can't be undone.</li>

@@ -11,7 +11,7 @@ const outcomeLook: Record<PushDecision['outcome'], StateLook> = {
   superseded: { tone: 'idle', shape: 'dash', label: 'Superseded' },
   paused: { tone: 'warn', shape: 'bang', label: 'Paused' },
   failed: { tone: 'bad', shape: 'cross', label: 'Not queued' },
-  refused: { tone: 'bad', shape: 'cross', label: 'Refused' },
+  refused: { tone: 'bad', shape: 'cross', label: 'Rejected' },
 };
 
 /** Outcomes for the filter of the list. */

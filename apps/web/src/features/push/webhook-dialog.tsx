@@ -86,7 +86,7 @@ export function WebhookDialog({ appId, webhook, onClose }: WebhookDialogProps) {
           </>
         ) : (
           <p className="text-ink-soft">
-            The URL stays the same. Requests with the current {word} are refused as soon as the new one exists.
+            The URL stays the same. Requests with the current {word} are rejected as soon as the new one exists.
           </p>
         )}
         {failure === null || Object.keys(failure.fields).length > 0 ? null : <ErrorNote>{failure.message}</ErrorNote>}

@@ -126,7 +126,7 @@ function DeleteDialog({ appId, webhook, onClose }: DeleteDialogProps) {
       onConfirm={confirm}
       onClose={onClose}
     >
-      <p>Requests to its URL are then refused. This can't be undone.</p>
+      <p>Requests to its URL are then rejected. This can't be undone.</p>
     </ConfirmDialog>
   );
 }

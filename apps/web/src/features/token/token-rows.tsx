@@ -85,8 +85,8 @@ export function TokenRows({ tokens, ownerOf, pending, onRevoke }: TokenRowsProps
           onClose={() => setRevoking(null)}
         >
           <p>
-            Clients that use <span className="font-mono">flt_…{revoking.hint}</span> are refused immediately. This can't
-            be undone. Create a new token to replace it.
+            Clients that use <span className="font-mono">flt_…{revoking.hint}</span> are rejected immediately. This
+            can't be undone. Create a new token to replace it.
           </p>
         </ConfirmDialog>
       )}

@@ -40,7 +40,7 @@ ${table(
 ## Protected environments
 
 A deployment to a protected environment waits in the queue until another member with \`deployment.approve\` there approves it. So
-does a redeploy and a rollback. A refusal cancels the deployment.
+does a redeploy and a rollback. A rejection cancels the deployment.
 
 - **Approvers.** These can't approve a deployment: the member who asked for it, the member who created the service account's token
   that asked for it, and every API token.
@@ -53,7 +53,7 @@ does a redeploy and a rollback. A refusal cancels the deployment.
 
 Other changes that affect what visitors of a protected environment get need \`deployment.approve\` there beside their own
 permission. No token has \`deployment.approve\`. The paths of a host share its name and its cookies. So a host can't lead to both a
-protected and an unprotected environment: Fairlead refuses such a domain, and a change of protection that would split a host.
+protected and an unprotected environment: Fairlead rejects such a domain, and a change of protection that would split a host.
 
 ${table(
   ['Mutation', 'In a protected environment'],
