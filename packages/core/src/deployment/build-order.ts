@@ -1,5 +1,6 @@
 // Order in which a server builds. It builds one app at a time, so a build also waits after a server has taken it.
 import { Prisma } from '@fairlead/db';
+import type { DeploymentState } from './schema.ts';
 import { buildSteps } from './steps.ts';
 
 /** Condition on a row of `deployment`: its server has begun the build. */
@@ -19,4 +20,16 @@ export function isBuiltBeforeSql(other: Prisma.Sql, row: Prisma.Sql): Prisma.Sql
 /** Condition on a row of `deployment`: a server has taken it and builds others first. False for a row of nulls. */
 export function awaitsBuildSql(row: Prisma.Sql): Prisma.Sql {
   return Prisma.sql`EXISTS (SELECT 1 FROM deployment AS ahead WHERE ${isBuiltBeforeSql(Prisma.sql`ahead`, row)})`;
+}
+
+/**
+ * Condition on a row of `deployment`: it is shown in this state. A build that waits for another is shown as queued. Compares the
+ * column with constants first, so that an index on it is used.
+ */
+export function isShownInStateSql(row: Prisma.Sql, state: DeploymentState): Prisma.Sql {
+  if (state === 'queued') {
+    return Prisma.sql`${row}.state IN ('queued', 'building') AND (${row}.state = 'queued' OR ${awaitsBuildSql(row)})`;
+  }
+  const isShown = Prisma.sql`${row}.state = ${state}`;
+  return state === 'building' ? Prisma.sql`${isShown} AND NOT ${awaitsBuildSql(row)}` : isShown;
 }

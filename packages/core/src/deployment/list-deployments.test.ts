@@ -79,6 +79,41 @@ test('filters combine, and the count covers every page', async () => {
   }
 });
 
+test('a build that waits for another is found as queued, as its label says, and is counted so', async () => {
+  const { organizationId } = world;
+  const build = { state: 'building', ref: 'builds', buildServerId: world.serverId };
+  const first = newId('dep');
+  await insert(shop, production, { ...build, id: first, number: 21 });
+  await insert(shop, staging, { ...build, number: 22 });
+  await insert(shop, production, { state: 'queued', ref: 'builds', number: 23 });
+  await world.system(({ tx }) =>
+    tx.deploymentStep.create({
+      data: {
+        id: newId('stp'),
+        organizationId,
+        deploymentId: first,
+        name: 'clone',
+        position: 1,
+        state: 'running',
+        startedAt: start,
+      },
+    }),
+  );
+  const numbers = async (state: ListDeploymentsInput['state']) => {
+    const { items, total } = await list({ state, branch: 'builds' });
+    return [items.map(({ number, awaitsBuild }) => [number, awaitsBuild]), total];
+  };
+  expect(await numbers('building')).toEqual([[[21, false]], 1]);
+  expect(await numbers('queued')).toEqual([
+    [
+      [23, false],
+      [22, true],
+    ],
+    2,
+  ]);
+  await world.system(({ tx }) => tx.deployment.deleteMany({ where: { organizationId, ref: 'builds' } }));
+});
+
 test('a reader of one environment finds, counts and is offered only what is there', async () => {
   const reach: Reach = { everywhere: false, projectIds: [], environmentIds: [staging] };
   expect(await list({}, reach)).toMatchObject({ total: 1, items: [{ environmentId: staging }] });
@@ -102,7 +137,7 @@ test('another organization finds nothing by the ids of this one', async () => {
   expect(await rival.tenant((ctx) => listDeploymentFilters(ctx))).toEqual({ branches: [], authors: [] });
 });
 
-test('branch and server have an index under row-level security', async () => {
+test('branch, server and each state have an index under row-level security', async () => {
   const { organizationId } = world;
   // Enough rows that the planner distinguishes indexes.
   await world.system(
@@ -114,7 +149,10 @@ test('branch and server have an index under row-level security', async () => {
       FROM generate_series(1, 1000) AS n`,
   );
   await db.asOwner('ANALYZE deployment');
+  const byState = 'deployment_organization_id_state_queued_at_id_idx';
   const indexes = [
+    ["state = 'failed'", byState],
+    ["state IN ('queued', 'building')", 'deployment_unfinished'],
     ["ref = 'branch-1'", 'deployment_organization_id_ref_queued_at_id_idx'],
     ["build_server_id = 'srv_1'", 'deployment_organization_id_build_server_id_idx'],
   ] as const;

@@ -3,8 +3,13 @@ import { parseId } from '@fairlead/contract/ids';
 import { Prisma } from '@fairlead/db';
 import { type Ctx, countMax } from '../kernel/index.ts';
 import { isReached, type Reach } from '../role/index.ts';
-import { awaitsBuildSql } from './build-order.ts';
-import { type DeploymentSummary, deploymentStateSchema, deploymentTriggerSchema } from './schema.ts';
+import { awaitsBuildSql, isShownInStateSql } from './build-order.ts';
+import {
+  type DeploymentState,
+  type DeploymentSummary,
+  deploymentStateSchema,
+  deploymentTriggerSchema,
+} from './schema.ts';
 
 interface SummaryRow {
   readonly id: string;
@@ -45,7 +50,8 @@ export interface DeploymentFilter {
   readonly ids?: readonly string[] | undefined;
   readonly appId?: string | undefined;
   readonly environmentId?: string | undefined;
-  readonly state?: string | undefined;
+  /** As lists show it. */
+  readonly state?: DeploymentState | undefined;
   readonly number?: number | undefined;
   readonly serverId?: string | undefined;
   readonly branch?: string | undefined;
@@ -141,7 +147,7 @@ export function deploymentConditions({ organizationId }: Ctx, filter: Deployment
     const previews = Prisma.sql`SELECT id FROM environment WHERE organization_id = ${organizationId} AND kind = 'preview'`;
     conditions.push(Prisma.sql`d.environment_id NOT IN (${previews})`);
   }
-  if (state !== undefined) conditions.push(Prisma.sql`d.state = ${state}`);
+  if (state !== undefined) conditions.push(isShownInStateSql(Prisma.sql`d`, state));
   if (filter.number !== undefined) conditions.push(Prisma.sql`d.number = ${filter.number}`);
   if (serverId !== undefined) {
     conditions.push(Prisma.sql`d.id IN (

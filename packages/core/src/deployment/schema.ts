@@ -220,6 +220,7 @@ export type DeploymentDetail = z.infer<typeof deploymentDetailSchema>;
 export const listDeploymentsInputSchema = pageInputSchema.extend({
   appId: appIdSchema.optional(),
   environmentId: environmentIdSchema.optional(),
+  /** A build that waits for another (`awaitsBuild`) counts as queued. */
   state: deploymentStateSchema.optional(),
   /** Number of a deployment within its app. */
   number: z.number().int().positive().max(2_147_483_647).optional(),
