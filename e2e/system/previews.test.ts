@@ -99,7 +99,7 @@ test('a pull request is live at its own host, follows its pushes, and is gone wh
   await answersWith(1, 'first');
   await commentSays(1, '| Live |');
   const [comment, preview] = [commentOn(1)?.id, await find(1)];
-  expect(String(commentOn(1)?.body.body)).toContain('https://shop-pr-1.previews.localhost');
+  expect(String(commentOn(1)?.body.body)).toContain(`http://shop-pr-1.previews.localhost:${system.ports.http}`);
   const answer = await system.getResponse('shop-pr-1.previews', '/');
   expect(answer.headers['x-robots-tag']).toBe('noindex');
 

@@ -43,6 +43,7 @@ const worker = await startWorker({
     return addresses.publicUrl;
   },
   ...(dashboard.reach === 'served' ? { servedPort: dashboard.httpsPort } : {}),
+  links: { localHttpsPort: env.FAIRLEAD_HTTPS_PORT, localHttpPort: env.FAIRLEAD_HTTP_PORT },
   acme: {
     directoryUrl: env.FAIRLEAD_ACME_DIRECTORY_URL,
     caPem: env.FAIRLEAD_ACME_CA_FILE === undefined ? '' : await readFile(env.FAIRLEAD_ACME_CA_FILE, 'utf8'),

@@ -2,6 +2,7 @@
 import { type JobName, jobs } from '@fairlead/contract/jobs';
 import type { ArtifactStore } from '@fairlead/core/artifact';
 import { type BuildSlots, defaultBuildSlots } from '@fairlead/core/deployment';
+import type { AppLinks } from '@fairlead/core/domain';
 import { type Clock, type Log, systemClock } from '@fairlead/core/kernel';
 import type { LogStore } from '@fairlead/core/log';
 import type { SecretKeys } from '@fairlead/core/secret';
@@ -36,6 +37,8 @@ export interface WorkerOptions {
   readonly publicUrl?: string | null;
   /** Port of this machine on which the local server's proxy serves the dashboard. Default: it does not. */
   readonly servedPort?: number;
+  /** Ports of the local server's proxy. Default: the usual ones. */
+  readonly links?: AppLinks;
   readonly acme?: Partial<AcmeParts>;
   /** DNS servers that check records, and private addresses that checks may call. Default: the system's, and none. */
   readonly dns?: { readonly resolvers: readonly string[]; readonly allowed: readonly string[] };
@@ -90,6 +93,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
       return options.publicUrl ?? null;
     },
     ...(options.servedPort === undefined ? {} : { servedPort: options.servedPort }),
+    links: options.links ?? { localHttpsPort: 443, localHttpPort: 80 },
     acme,
     dns: createDnsClient({ resolvers, mayCall: createAddressGuard(allowed) }),
     hostLookup: createHostLookup({

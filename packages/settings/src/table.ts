@@ -317,7 +317,7 @@ export const settings = {
   FAIRLEAD_GATEWAY_PORT: portRow('gateway', ['web', 'gateway', 'start']),
   FAIRLEAD_SOURCE_PORT: portRow('source', ['start']),
   FAIRLEAD_HTTPS_PORT: portRow('https', ['web', 'gateway', 'worker', 'start'], "the URL's port (443)"),
-  FAIRLEAD_HTTP_PORT: portRow('http', ['web', 'gateway', 'start'], '`80`'),
+  FAIRLEAD_HTTP_PORT: portRow('http', ['web', 'gateway', 'worker', 'start'], '`80`'),
   FAIRLEAD_DATABASE_PORT: portRow('database', ['start']),
 
   FAIRLEAD_CALLS_PER_MINUTE: withDefault(

@@ -46,6 +46,7 @@ const run = () =>
       artifacts: createFolderArtifactStore('/nonexistent'),
       workerId: 'worker-1',
       secretKeys: createSecretKeys(testWrapper()),
+      links: { localHttpsPort: 4443, localHttpPort: 4480 },
       github: unusedGithub,
       mailer: null,
       publicUrl: null,

@@ -69,6 +69,7 @@ async function notify(deploymentId: string, change: Partial<HandlerParts> = {}):
     artifacts: createFolderArtifactStore('unused'),
     workerId: 'one',
     secretKeys: createSecretKeys(testWrapper()),
+    links: { localHttpsPort: 4443, localHttpPort: 4480 },
     github: unusedGithub,
     mailer,
     publicUrl: 'https://fairlead.example.test',

@@ -72,6 +72,7 @@ async function prune(meanwhile: (key: ArtifactKey) => Promise<unknown> = async (
       artifacts,
       workerId: 'one',
       secretKeys: createSecretKeys(testWrapper()),
+      links: { localHttpsPort: 4443, localHttpPort: 4480 },
       github: unusedGithub,
       mailer: null,
       publicUrl: null,

@@ -83,7 +83,7 @@ test('one comment follows the preview: queued, live with its address, changed, c
   await receive();
   await send();
   expect(comments()).toEqual([
-    expect.stringContaining('| Queued | `0000000` | https://shop-all-pr-7.apps.example.test |'),
+    expect.stringContaining('| Queued | `0000000` | https://shop-all-pr-7.apps.example.test:4443 |'),
   ]);
   expect(comments()[0]).not.toContain('@all');
   await finishNewest();
@@ -105,6 +105,23 @@ test('one comment follows the preview: queued, live with its address, changed, c
   await sweepPreviewsHandler(parts, {});
   await send();
   expect(comments()).toEqual([expect.stringContaining('The pull request is closed')]);
+});
+
+test('a preview on this machine is linked as the dashboard links it, over http with its port', async () => {
+  await receive();
+  await world.system(({ tx }) => tx.domain.updateMany({ data: { host: 'shop-all-pr-7.localhost' } }));
+  await finishNewest();
+  await send();
+  expect(comments()).toEqual([expect.stringContaining('| http://shop-all-pr-7.localhost:4480 |')]);
+  const [status] = fake.state.received.filter(({ operation }) => operation === 'deployment_statuses').slice(-1);
+  expect(status?.body).toMatchObject({ environment_url: 'http://shop-all-pr-7.localhost:4480' });
+});
+
+test('a preview on another server is linked with https and no port', async () => {
+  await receive();
+  await world.system(({ tx }) => tx.server.updateMany({ data: { isLocal: false } }));
+  await send();
+  expect(comments()).toEqual([expect.stringContaining('| https://shop-all-pr-7.apps.example.test |')]);
 });
 
 test('deployments at GitHub become inactive when the preview ends', async () => {

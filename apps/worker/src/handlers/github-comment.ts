@@ -32,12 +32,12 @@ export async function sendGithubComments(parts: HandlerParts): Promise<void> {
 }
 
 async function sendComment(parts: HandlerParts, comment: ClaimedComment): Promise<void> {
-  const { database, clock, log, secretKeys, publicUrl } = parts;
+  const { database, clock, log, secretKeys, publicUrl, links } = parts;
   const { organizationId, previewId } = comment;
   const inTenant: InTenant = (work) =>
     database.tenant(organizationId, (tx) => work({ tx, organizationId, clock, log }));
   try {
-    const content = await inTenant((ctx) => loadComment(ctx, { previewId, publicUrl }, secretKeys));
+    const content = await inTenant((ctx) => loadComment(ctx, { previewId, publicUrl }, secretKeys, links));
     if (content !== null) await send(parts, comment, content, inTenant);
     await inTenant((ctx) => recordComment(ctx, comment));
   } catch (error) {

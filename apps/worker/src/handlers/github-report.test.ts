@@ -96,7 +96,7 @@ test('a live deployment is a check run, a commit status and a deployment with it
   expect(received('statuses')).toMatchObject([{ state: 'success', context: 'Fairlead: Shop / Production' }]);
   expect(received('deployments')).toMatchObject([{ environment: 'Shop / Production', required_contexts: [] }]);
   expect(received('deployment_statuses')).toMatchObject([
-    { state: 'success', environment_url: 'https://shop.example.test' },
+    { state: 'success', environment_url: 'https://shop.example.test:4443' },
   ]);
   const before = fake.state.received.length;
   await send();

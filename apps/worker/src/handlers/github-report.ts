@@ -3,6 +3,7 @@
 import type { DeploymentId } from '@fairlead/contract/ids';
 import { parseId } from '@fairlead/contract/ids';
 import { listCheckActions } from '@fairlead/core/check-action';
+import { domainUrl } from '@fairlead/core/domain';
 import {
   annotationsOf,
   type ClaimedReport,
@@ -136,7 +137,7 @@ async function sendStatus({ parts, report, content, place, link }: Sending): Pro
 
 async function sendDeployment({ parts, report, content, inTenant, place, link }: Sending): Promise<void> {
   const { github } = parts;
-  const { commitHash, phase, host } = content;
+  const { commitHash, phase, domain } = content;
   const { deploymentId: externalId } = report;
   const known =
     report.githubDeploymentId ?? (mayExist(report) ? await github.findDeployment(place, commitHash, externalId) : null);
@@ -153,7 +154,7 @@ async function sendDeployment({ parts, report, content, inTenant, place, link }:
   const status = {
     state: deploymentStates[phase],
     logUrl: link,
-    environmentUrl: host === null ? null : `https://${host}`,
+    environmentUrl: domain === null ? null : domainUrl(domain, domain.onLocalServer, parts.links),
     description: reportTitle(content),
   } as const;
   if (mayExist(report) && (await github.hasDeploymentStatus(place, githubDeploymentId, status))) return;

@@ -35,6 +35,7 @@ export function githubParts(
     artifacts: createFolderArtifactStore('unused'),
     workerId: 'one',
     secretKeys: world.keys,
+    links: { localHttpsPort: 4443, localHttpPort: 4480 },
     github: createGithub({ outbound: createOutbound({ allowed: ['127.0.0.1'] }), now }),
     mailer: null,
     publicUrl: 'https://fairlead.example.test',

@@ -5,6 +5,7 @@ import { type JobName, type JobPayload, jobs } from '@fairlead/contract/jobs';
 import type { ArtifactStore } from '@fairlead/core/artifact';
 import type { BuildSlots } from '@fairlead/core/deployment';
 import type { DnsClient } from '@fairlead/core/dns-provider';
+import type { AppLinks } from '@fairlead/core/domain';
 import type { ReadFeedFile } from '@fairlead/core/fairlead-update';
 import type { Clock, Log } from '@fairlead/core/kernel';
 import type { LogStore } from '@fairlead/core/log';
@@ -51,6 +52,8 @@ export interface HandlerParts {
   readonly publicUrl: string | null;
   /** Port of this machine on which the local server's proxy serves the dashboard; absent: it does not. */
   readonly servedPort?: number;
+  /** Ports of the local server's proxy, in links to its apps. */
+  readonly links: AppLinks;
   readonly acme: AcmeParts;
   readonly dns: DnsClient;
   readonly hostLookup: HostLookup;

@@ -36,6 +36,7 @@ beforeEach(async () => {
     artifacts: createFolderArtifactStore('unused'),
     workerId: 'one',
     secretKeys: createSecretKeys(testWrapper()),
+    links: { localHttpsPort: 4443, localHttpPort: 4480 },
     github: unusedGithub,
     mailer: null,
     publicUrl: null,

@@ -68,6 +68,7 @@ async function remind(change: Partial<HandlerParts> = {}): Promise<void> {
     artifacts: createFolderArtifactStore('unused'),
     workerId: 'one',
     secretKeys: createSecretKeys(testWrapper()),
+    links: { localHttpsPort: 4443, localHttpPort: 4480 },
     github: unusedGithub,
     mailer,
     publicUrl: 'https://fairlead.example.test',

@@ -28,6 +28,7 @@ test('a release is looked for once a day, and a failure is logged', async () => 
     artifacts: createFolderArtifactStore('unused'),
     workerId: 'one',
     secretKeys: createSecretKeys(testWrapper()),
+    links: { localHttpsPort: 4443, localHttpPort: 4480 },
     github: unusedGithub,
     mailer: null,
     publicUrl: null,

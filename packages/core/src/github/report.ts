@@ -98,8 +98,8 @@ export interface ReportContent {
   readonly hasStatus: boolean;
   readonly failureMessage: string | null;
   readonly failedStep: string | null;
-  /** Host of the first domain in the environment; null without one. */
-  readonly host: string | null;
+  /** First domain in the environment, and whether the local server serves it; null without one. */
+  readonly domain: { readonly host: string; readonly pathPrefix: string; readonly onLocalServer: boolean } | null;
   readonly startedAt: Date | null;
   readonly finishedAt: Date | null;
 }
@@ -137,7 +137,7 @@ export async function loadReport(
   const { appId, environmentId, number } = row;
   const newer = { organizationId, appId, environmentId, commitHash, number: { gt: number } };
   const [placement, domain, organization, newerCount] = await Promise.all([
-    tx.placement.findFirst({ where: { appId, environmentId, organizationId }, select: { isPrimary: true } }),
+    tx.placement.findFirst({ where: { appId, environmentId, organizationId }, select: placementColumns }),
     tx.domain.findFirst({ where: { appId, environmentId, organizationId }, orderBy: { createdAt: 'asc' } }),
     tx.organization.findFirstOrThrow({ where: { id: organizationId }, select: { slug: true } }),
     tx.deployment.count({ where: newer }),
@@ -160,11 +160,20 @@ export async function loadReport(
     hasStatus: newerCount === 0,
     failureMessage: row.failureMessage,
     failedStep: row.steps[0]?.name ?? null,
-    host: domain?.host ?? null,
+    domain: domain && {
+      host: domain.host,
+      pathPrefix: domain.pathPrefix,
+      onLocalServer: placement?.servers[0]?.server.isLocal === true,
+    },
     startedAt: row.startedAt,
     finishedAt: row.finishedAt,
   };
 }
+
+const placementColumns = {
+  isPrimary: true,
+  servers: { select: { server: { select: { isLocal: true } } }, orderBy: { position: 'asc' }, take: 1 },
+} as const;
 
 type ReportRef = Pick<ClaimedReport, 'deploymentId' | 'version'>;
 

@@ -1,5 +1,6 @@
 // Loads the text of the comment on a pull request, with the key that sends it.
 
+import { type AppLinks, domainUrl } from '../domain/index.ts';
 import { type GithubAppKey, requireAppKey } from '../github/index.ts';
 import type { OrganizationCtx } from '../kernel/index.ts';
 import { compareReleases } from '../release/index.ts';
@@ -26,6 +27,7 @@ export async function loadComment(
   ctx: OrganizationCtx,
   { previewId, publicUrl }: { readonly previewId: string; readonly publicUrl: string | null },
   keys: SecretKeys,
+  links: AppLinks,
 ): Promise<CommentContent | null> {
   const { tx, organizationId } = ctx;
   const row = await findPreview(ctx, { id: previewId });
@@ -46,7 +48,7 @@ export async function loadComment(
     where: { id: organizationId },
     select: { slug: true },
   });
-  const served = row.environmentId === null ? null : await loadServed(ctx, row, row.environmentId);
+  const served = row.environmentId === null ? null : await loadServed(ctx, row, row.environmentId, links);
   const pageOf = (id: string) => (publicUrl === null ? null : `${publicUrl}/${organization.slug}/deployments/${id}`);
   return {
     key: await requireAppKey(ctx, link.installation.githubAppId, keys),
@@ -69,7 +71,12 @@ export async function loadComment(
   };
 }
 
-async function loadServed({ tx, organizationId, ...ctx }: OrganizationCtx, row: PreviewRow, environmentId: string) {
+async function loadServed(
+  { tx, organizationId, ...ctx }: OrganizationCtx,
+  row: PreviewRow,
+  environmentId: string,
+  links: AppLinks,
+) {
   const where = { environmentId, appId: row.appId, organizationId };
   const deployment = await tx.deployment.findFirst({
     where,
@@ -77,11 +84,15 @@ async function loadServed({ tx, organizationId, ...ctx }: OrganizationCtx, row: 
     orderBy: { number: 'desc' },
   });
   const domain = await tx.domain.findFirst({ where, orderBy: [{ automatic: 'desc' }, { createdAt: 'asc' }] });
+  const placement = await tx.placement.findFirst({
+    where,
+    select: { servers: { select: { server: { select: { isLocal: true } } }, orderBy: { position: 'asc' }, take: 1 } },
+  });
   const [newest, former] = await tx.release.findMany({ where, orderBy: { number: 'desc' }, take: 2 });
   const isLive = deployment?.state === 'live';
   return {
     deployment: deployment === null ? null : { ...deployment, commitHash: deployment.commitHash ?? deployment.ref },
-    previewUrl: domain === null ? null : `https://${domain.host}`,
+    previewUrl: domain === null ? null : domainUrl(domain, placement?.servers[0]?.server.isLocal === true, links),
     changes:
       isLive && newest !== undefined && former !== undefined
         ? await compareReleases({ ...ctx, tx, organizationId }, former, newest)
