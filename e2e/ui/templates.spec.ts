@@ -50,6 +50,13 @@ test('a template is live after two decisions: the template, and Deploy', async (
   await expect(page.getByRole('link', { name: /hello-node\.localhost/ }).first()).toBeVisible();
 });
 
+test('a second app from the same template gets the next free name and domain', async () => {
+  await page.goto(`${NEW_APP}?source=template`);
+  await choice('Node.js').check();
+  await expect(field('Name')).toHaveValue('hello-node-2');
+  await expect(field('Domain')).toHaveValue('hello-node-2.localhost');
+});
+
 test('the app names its template, and how to replace it', async () => {
   await page.goto('/my-organization/apps/hello-node');
   await expect(page.getByText('To deploy your own code, press Upload', { exact: false })).toBeVisible();

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { deployKeyPage, suggestHost, suggestImageName, suggestName } from './app-form.ts';
+import { deployKeyPage, freeName, suggestHost, suggestImageName, suggestName } from './app-form.ts';
 
 test.each([
   ['https://github.com/acme/shop.git', 'shop'],
@@ -21,6 +21,11 @@ test.each([
   ['Shop – Café', 'shop-cafe.localhost'],
   ['日本', ''],
 ])('%s is found under %j', (name, host) => expect(suggestHost(name)).toBe(host));
+
+test('a name that is taken gets the next free number', () => {
+  expect(freeName('hello-node', new Set(['hello']))).toBe('hello-node');
+  expect(freeName('hello-node', new Set(['hello-node', 'hello-node-2', 'hello-node-4']))).toBe('hello-node-3');
+});
 
 test('a deploy key is added on the host of the repository', () => {
   expect(deployKeyPage('ssh://git@github.com/acme/shop.git')).toEqual({

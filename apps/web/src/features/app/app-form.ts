@@ -30,6 +30,13 @@ export function suggestHost(name: string): string {
   return label === '' ? '' : `${label}.localhost`;
 }
 
+/** Returns the name, or the first of name-2, name-3 and so on that no app has. */
+export function freeName(name: string, taken: ReadonlySet<string>): string {
+  let free = name;
+  for (let number = 2; taken.has(free); number += 1) free = `${name}-${number}`;
+  return free;
+}
+
 export interface DeployKeyPage {
   /** Display name of the host. */
   readonly name: string;

@@ -15,7 +15,7 @@ import type { Repository, ServerSummary } from '../../api/types.ts';
 import { sourceHost } from '../../common/app/source-host.ts';
 import { useMe } from '../../common/organization/me.tsx';
 import { HoverLink } from '../../common/page/hover-link.tsx';
-import { suggestHost, suggestImageName, suggestName } from './app-form.ts';
+import { freeName, suggestHost, suggestImageName, suggestName } from './app-form.ts';
 import type { DeployKeyStepProps } from './deploy-key-step.tsx';
 import { UploadMeter } from './folder-field.tsx';
 import {
@@ -35,6 +35,7 @@ import { SourceFields } from './source-fields.tsx';
 import type { PickedSource } from './upload-folder.ts';
 import { type NewApp, useCreateApp } from './use-create-app.ts';
 import { usePlan } from './use-plan.ts';
+import { useTakenNames } from './use-taken-names.ts';
 
 export interface NewAppFormProps {
   readonly servers: readonly ServerSummary[];
@@ -82,7 +83,9 @@ export function NewAppForm({ servers, onKey }: NewAppFormProps) {
   const plan = usePlan({ repositoryUrl, serverId, builder, ...planned });
   const detected = plan.inspection?.kind === 'plan' ? plan.inspection.plan : null;
   const server = servers.find(({ id }) => id === serverId);
-  const shownName = name ?? suggestedName(kind, { address, picked, repository, template });
+  const suggested = suggestedName(kind, { address, picked, repository, template });
+  const taken = useTakenNames(name === null && isChosen(kind) ? suggested : '');
+  const shownName = name ?? freeName(suggested, taken);
   // A host under .localhost resolves to this machine only.
   const shownHost = host ?? (server?.isLocal === true ? suggestHost(shownName) : '');
   const isGit = kind === 'https' || kind === 'ssh' || isGithub;
@@ -314,6 +317,11 @@ function suggestedName(
     case 'ssh':
       return suggestName(address);
   }
+}
+
+/** True for a source that is chosen at once, not typed. */
+function isChosen(kind: SourceKind): boolean {
+  return kind === 'template' || kind === 'github' || kind === 'folder';
 }
 
 interface SourceInput extends Choices {
