@@ -70,7 +70,7 @@ export function InvitationPage({ user }: { readonly user: User | null }) {
       lead={
         <>
           {invitedBy ?? 'A member'} invites you
-          {role === null ? '' : ` as ${roleLabel(role, []).label.toLowerCase()}`}. The invitation works once and expires{' '}
+          {role === null ? '' : ` as ${roleLabel(role, []).label}`}. The invitation works once and expires{' '}
           <RelativeTime at={expiresAt} />.
         </>
       }

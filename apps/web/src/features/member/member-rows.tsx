@@ -87,7 +87,7 @@ function MemberMenu({ member, roles, onRemove }: MemberMenuProps) {
   const give = (role: MemberRole) => {
     change.run({ memberId: member.id, role });
     toast({
-      title: `${member.name} becomes ${roles.labelOf(role).label.toLowerCase()}`,
+      title: `${member.name} becomes ${roles.labelOf(role).label}`,
       action: { label: 'Undo', onSelect: () => change.run({ memberId: member.id, role: before }) },
     });
   };
