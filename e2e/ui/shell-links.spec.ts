@@ -40,7 +40,10 @@ test('an organization that is not there has the logo and a way on', async () => 
   const response = await page.goto('/no-such-organization/apps');
   expect(response?.status()).toBe(404);
   await expect(heading(page, 'Page not found')).toBeVisible();
+  await expect(page).toHaveTitle('Page not found · Fairlead');
   await checkAppearance(page);
+  await page.goto('/no-such-organization/apps/hello/settings/source');
+  await expect(page).toHaveTitle('Page not found · Fairlead');
   await page.getByRole('link', { name: 'Fairlead, home' }).click();
   await expect(heading(page, 'Overview')).toBeVisible();
 });

@@ -5,6 +5,7 @@ import { apiRouter, createContext, publicErrorOf } from '@fairlead/api';
 import { dehydrate, HydrationBoundary } from '@tanstack/react-query';
 import { TRPCError } from '@trpc/server';
 import { createTRPCOptionsProxy } from '@trpc/tanstack-react-query';
+import type { Metadata } from 'next';
 import { headers } from 'next/headers';
 import { forbidden, notFound, redirect } from 'next/navigation';
 import { cache, type ReactNode } from 'react';
@@ -18,6 +19,11 @@ const contextOf = cache(async (organization: string | null) =>
 );
 
 const queryClientOf = cache((_organization: string | null) => makeQueryClient());
+
+const NOT_FOUND = 'Page not found';
+
+/** Metadata of a layout whose path names nothing. Its template ignores the titles of pages below, which are not shown. */
+export const notFoundMetadata: Metadata = { title: { default: NOT_FOUND, template: `${NOT_FOUND} · Fairlead` } };
 
 export type PageApi = Awaited<ReturnType<typeof pageApi>>;
 
@@ -55,7 +61,7 @@ export async function pageApi(organization: string | null) {
     },
     /** Returns the page's title; the page itself handles missing data. */
     async title<Data>(query: Promise<Data>, titleOf: (data: Data) => string): Promise<string> {
-      return query.then(titleOf, () => 'Not found');
+      return query.then(titleOf, () => NOT_FOUND);
     },
     /** Prefetches queries. The browser shows a failure in its place with a retry. */
     async load(...queries: readonly Promise<unknown>[]): Promise<void> {

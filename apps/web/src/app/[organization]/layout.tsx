@@ -1,4 +1,5 @@
 // Layout of all pages inside an organization, for its members only. Provides their shared client, cache and frame.
+import type { Metadata } from 'next';
 import { notFound } from 'next/navigation';
 import type { ReactNode } from 'react';
 import { ApiProvider } from '../../api/trpc.tsx';
@@ -6,13 +7,21 @@ import { UnsavedChangesProvider } from '../../common/form/unsaved-changes.tsx';
 import { ConfirmIdentityProvider } from '../../common/identity/confirm-identity.tsx';
 import { MeProvider } from '../../common/organization/me.tsx';
 import { TwoFactorNeeded } from '../../features/organization/two-factor-needed.tsx';
-import { pageApi } from '../../server/page-api.tsx';
+import { notFoundMetadata, pageApi } from '../../server/page-api.tsx';
 import { parts } from '../../server/parts.ts';
 import { Shell } from '../../shell/shell.tsx';
 
 interface Props {
   readonly params: Promise<{ readonly organization: string }>;
   readonly children: ReactNode;
+}
+
+/** Only titles the pages: a 404 here would leave them without any title. The layout responds to what is missing. */
+export async function generateMetadata({ params }: Pick<Props, 'params'>): Promise<Metadata> {
+  const { organization: slug } = await params;
+  const api = await pageApi(slug);
+  const me = await api.queryClient.fetchQuery(api.trpc.session.me.queryOptions()).catch(() => null);
+  return me === null || me.organizations.some((each) => each.slug === slug) ? {} : notFoundMetadata;
 }
 
 export default async function OrganizationLayout({ params, children }: Props) {

@@ -1,7 +1,7 @@
 import type { Metadata } from 'next';
 import type { ReactNode } from 'react';
 import { AppFrame } from '../../../../features/app/app-frame.tsx';
-import { Hydrated, pageApi } from '../../../../server/page-api.tsx';
+import { Hydrated, notFoundMetadata, pageApi } from '../../../../server/page-api.tsx';
 
 interface Props {
   readonly params: Promise<{ readonly organization: string; readonly slug: string }>;
@@ -11,9 +11,8 @@ interface Props {
 export async function generateMetadata({ params }: Props): Promise<Metadata> {
   const { organization, slug } = await params;
   const api = await pageApi(organization);
-  const app = api.queryClient.fetchQuery(api.trpc.app.get.queryOptions({ slug }));
-  const name = await api.title(app, (found) => found.name);
-  return { title: { default: name, template: `%s · ${name} · Fairlead` } };
+  const app = await api.queryClient.fetchQuery(api.trpc.app.get.queryOptions({ slug })).catch(() => null);
+  return app === null ? notFoundMetadata : { title: { default: app.name, template: `%s · ${app.name} · Fairlead` } };
 }
 
 export default async function AppLayout({ params, children }: Props) {
