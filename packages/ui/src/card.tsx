@@ -18,7 +18,7 @@ export function CardHeader({ title, detail, action, className, level = 2 }: Card
   const Heading = level === 2 ? 'h2' : 'h3';
   return (
     <header className={cn('flex min-h-11 flex-wrap items-center gap-x-3 gap-y-1 px-4 py-2', className)}>
-      <Heading className="font-semibold text-ink">{title}</Heading>
+      <Heading className={cn('font-semibold text-ink', level === 2 && 'text-lg')}>{title}</Heading>
       {detail ? <span className="text-sm text-ink-faint">{detail}</span> : null}
       {action ? <span className="ml-auto flex items-center gap-2">{action}</span> : null}
     </header>

@@ -125,7 +125,7 @@ function Options(props: FilterMenuProps & { readonly close: () => void }) {
             onSearch?.(event.target.value.trim());
           }}
           onKeyDown={onKeyDown}
-          className="sticky top-0 z-10 mb-1 h-8 w-full rounded-control border border-line-control bg-surface px-2.5 text-ink placeholder:text-ink-faint max-sm:text-lg"
+          className="sticky top-0 z-10 mb-1 h-8 w-full rounded-control border border-line-control bg-field px-2.5 text-ink placeholder:text-ink-faint max-sm:text-lg"
         />
       ) : null}
       <div

@@ -1,10 +1,10 @@
-// Form controls, and the field around them with label, hint and error, linked for screen readers.
+// Form controls, and the field around them with label, hint and error, linked for screen readers. Fields have one width at most.
 import { type ComponentProps, type ReactNode, useId } from 'react';
 import { cn } from './lib/class-names.ts';
 
 const CONTROL =
   // Phones zoom into fields with text smaller than 16 pixels.
-  'w-full rounded-control border max-sm:text-lg border-line-control bg-surface text-ink placeholder:text-ink-faint transition-colors duration-120 ' +
+  'w-full rounded-control border max-sm:text-lg border-line-control bg-field text-ink placeholder:text-ink-faint transition-colors duration-120 ' +
   'hover:border-ink-faint disabled:cursor-not-allowed disabled:opacity-60 aria-invalid:border-bad';
 
 export interface InputProps extends ComponentProps<'input'> {
@@ -90,7 +90,7 @@ export function Field({ label, hint, error, className, children }: FieldProps) {
   const messageId = `${id}-message`;
   const message = error ?? hint;
   return (
-    <div className={cn('flex flex-col gap-1.5', className)}>
+    <div className={cn('flex w-full max-w-field flex-col gap-1.5', className)}>
       <label htmlFor={id} className="font-medium text-ink">
         {label}
       </label>

@@ -41,7 +41,7 @@ export function SearchInput({ label, value, onValueChange, className, ...rest }:
           if (value === '') input.current?.blur();
           else onValueChange('');
         }}
-        className="h-9 w-full rounded-control border max-sm:text-lg border-line-control bg-surface pr-8 pl-8 text-ink transition-colors duration-120 placeholder:text-ink-faint hover:border-ink-faint [&::-webkit-search-cancel-button]:hidden"
+        className="h-9 w-full rounded-control border max-sm:text-lg border-line-control bg-field pr-8 pl-8 text-ink transition-colors duration-120 placeholder:text-ink-faint hover:border-ink-faint [&::-webkit-search-cancel-button]:hidden"
       />
       <span className="pointer-events-none absolute top-1/2 right-2 hidden -translate-y-1/2 group-focus-within:hidden sm:inline-flex">
         {value === '' ? <Kbd>/</Kbd> : null}

@@ -18,7 +18,7 @@ const TEXTS = [
   'ansi-magenta',
   'ansi-cyan',
 ];
-const GROUNDS = ['canvas', 'surface', 'raised', 'sunken'];
+const GROUNDS = ['canvas', 'surface', 'raised', 'sunken', 'field'];
 const GRAPHICS = [
   'line-control',
   'busy',
@@ -54,6 +54,12 @@ describe.each([
     expect(contrast(token('accent-ink', side), token('accent', side))).toBeGreaterThanOrEqual(4.5);
     expect(contrast(token('accent-ink', side), token('accent-hover', side))).toBeGreaterThanOrEqual(4.5);
     expect(contrast(token('bad-ink', side), token('bad', side))).toBeGreaterThanOrEqual(4.5);
+  });
+
+  test('the border of a field is visible beside its fill, and on cards and dialogs', () => {
+    for (const ground of ['field', 'surface', 'raised']) {
+      expect(contrast(token('line-control', side), token(ground, side)), ground).toBeGreaterThanOrEqual(3);
+    }
   });
 
   test.each(GRAPHICS)('%s is visible on cards and on the page', (name) => {

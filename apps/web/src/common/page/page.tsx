@@ -4,12 +4,12 @@ import type { ReactNode } from 'react';
 import { HoverLink } from './hover-link.tsx';
 
 export interface PageProps {
-  /** Forms are narrow, lists normal, logs wide. */
-  readonly width?: 'narrow' | 'normal' | 'wide';
+  /** Wide: for logs. */
+  readonly width?: 'normal' | 'wide';
   readonly children: ReactNode;
 }
 
-const WIDTH = { narrow: 'max-w-[784px]', normal: 'max-w-[1264px]', wide: 'max-w-[1664px]' } as const;
+const WIDTH = { normal: 'max-w-[1264px]', wide: 'max-w-[1664px]' } as const;
 
 export function Page({ width = 'normal', children }: PageProps) {
   return <div className={cn('mx-auto w-full px-4 py-6 sm:px-8 sm:py-8', WIDTH[width])}>{children}</div>;

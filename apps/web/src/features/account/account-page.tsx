@@ -24,7 +24,7 @@ export function AccountPage({ choices }: { readonly choices: RegionChoices }) {
   const account = useQuery(useTRPC().account.get.queryOptions());
   return (
     <main>
-      <Page width="narrow">
+      <Page>
         <div className="mb-8 flex items-center justify-between gap-4">
           <Logo size={22} />
           <HoverLink href="/" className="text-sm text-ink-soft hover:text-ink">

@@ -53,7 +53,6 @@ export function EmailCard({ account }: { readonly account: Outputs['account']['g
             label="New email address"
             hint="It changes when you open the link in the email sent there."
             error={change.failure?.fields.email}
-            className="max-w-sm"
           >
             {(control) => <Input {...control} name="email" type="email" autoComplete="email" required />}
           </Field>

@@ -49,7 +49,7 @@ export function GithubLinkedPage({ state, code }: GithubReturnProps) {
   );
   return (
     <main>
-      <Page width="narrow">
+      <Page>
         <div className="mb-8">
           <Logo size={22} />
         </div>

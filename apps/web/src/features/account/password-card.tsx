@@ -30,15 +30,10 @@ export function PasswordCard({ email }: { readonly email: string }) {
       <form onSubmit={submit} className="flex flex-col gap-4 border-line border-t px-4 py-4">
         {/* Tells password managers which account the password belongs to. */}
         <input type="text" name="username" autoComplete="username" value={email} readOnly hidden />
-        <Field label="Current password" error={fields.current} className="max-w-sm">
+        <Field label="Current password" error={fields.current}>
           {(control) => <PasswordInput {...control} name="current" autoComplete="current-password" required />}
         </Field>
-        <Field
-          label="New password"
-          hint="At least 12 characters. Every other session ends."
-          error={fields.next}
-          className="max-w-sm"
-        >
+        <Field label="New password" hint="At least 12 characters. Every other session ends." error={fields.next}>
           {(control) => <PasswordInput {...control} name="next" autoComplete="new-password" minLength={12} required />}
         </Field>
         {call.failure === null || Object.keys(fields).length > 0 ? null : <ErrorNote>{call.failure.message}</ErrorNote>}

@@ -20,12 +20,7 @@ export function ProfileCard({ name }: { readonly name: string }) {
     <Card>
       <CardHeader title="Profile" />
       <form onSubmit={submit} className="flex flex-col gap-4 border-line border-t px-4 py-4">
-        <Field
-          label="Name"
-          hint="Visible to members of your organizations."
-          error={call.failure?.fields.name}
-          className="max-w-sm"
-        >
+        <Field label="Name" hint="Visible to members of your organizations." error={call.failure?.fields.name}>
           {(control) => <Input {...control} name="name" defaultValue={name} autoComplete="name" required />}
         </Field>
         {call.failure === null || call.failure.fields.name !== undefined ? null : (

@@ -45,7 +45,6 @@ export function RegionCard({ account, choices, browser }: RegionCardProps) {
           label="Region format"
           hint="For numbers and dates. Words stay English."
           error={call.failure?.fields.locale}
-          className="max-w-sm"
         >
           {(control) => (
             <Select {...control} value={locale} onChange={(event) => setLocale(event.target.value)}>
@@ -61,12 +60,7 @@ export function RegionCard({ account, choices, browser }: RegionCardProps) {
             </Select>
           )}
         </Field>
-        <Field
-          label="Time zone"
-          hint="Hover over a time for UTC."
-          error={call.failure?.fields.timeZone}
-          className="max-w-sm"
-        >
+        <Field label="Time zone" hint="Hover over a time for UTC." error={call.failure?.fields.timeZone}>
           {(control) => (
             <Select {...control} value={timeZone} onChange={(event) => setTimeZone(event.target.value)}>
               <option value="">Browser's time zone</option>

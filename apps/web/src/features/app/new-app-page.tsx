@@ -21,7 +21,7 @@ export function NewAppPage() {
   const servers = useQuery(useTRPC().server.list.queryOptions());
   const [key, setKey] = useState<DeployKeyStepProps | null>(null);
   return (
-    <Page width="narrow">
+    <Page>
       <PageHeader
         breadcrumb={<Crumbs items={[{ title: 'Apps', href: paths.apps }]} />}
         title="New app"

@@ -16,7 +16,7 @@ export function RemovalCard({ heading, summary, button, onConfirm, ...dialog }: 
   const close = () => setOpen(false);
   return (
     <Card className="p-4">
-      <h2 className="font-semibold">{heading}</h2>
+      <h2 className="font-semibold text-lg">{heading}</h2>
       <p className="mt-1 mb-4 text-pretty text-ink-soft">{summary}</p>
       <Button variant="danger-outline" onClick={() => setOpen(true)}>
         {button}

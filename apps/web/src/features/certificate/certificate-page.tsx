@@ -33,7 +33,7 @@ export function CertificatePage({ initial }: { readonly initial: CertificateDeta
   const [tone, label] = certificateState(certificate, now);
   return (
     <OrganizationLive>
-      <Page width="narrow">
+      <Page>
         <PageHeader
           breadcrumb={<Crumbs items={[{ title: 'Certificates', href: paths.certificates }]} />}
           title={<span className="font-mono">{certificate.host}</span>}

@@ -9,7 +9,7 @@ export function AccessCard() {
   const { paths } = useMe();
   return (
     <Card className="p-4">
-      <h2 className="font-semibold">Members</h2>
+      <h2 className="font-semibold text-lg">Members</h2>
       <p className="mt-1 mb-4 text-pretty text-ink-soft">
         Roles and additional grants decide who can see and change this app. Grants can be limited to its project or one
         environment.

@@ -28,7 +28,7 @@ export function SettingsFrame({ slug, initial, children }: SettingsFrameProps) {
     return root === null || anchor === '' ? undefined : focusOnceShown(root, anchor);
   }, [pathname]);
   return (
-    <div className="grid grid-cols-1 items-start gap-x-10 gap-y-5 lg:grid-cols-[13rem_minmax(0,720px)]">
+    <div className="grid grid-cols-1 items-start gap-x-10 gap-y-5 lg:grid-cols-[13rem_minmax(0,1fr)]">
       <div className="flex min-w-0 flex-col gap-4 lg:sticky lg:top-6">
         <SettingsSearch
           slug={slug}

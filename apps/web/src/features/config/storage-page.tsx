@@ -20,7 +20,7 @@ interface StoragePageProps extends SettingsPageProps {
 
 export function StoragePage({ children, ...page }: StoragePageProps) {
   return (
-    <div className="flex max-w-[720px] flex-col gap-6">
+    <div className="flex flex-col gap-6">
       <SettingsForm {...page} title="Storage">
         {({ draft }) => <MountsSection draft={draft} />}
       </SettingsForm>

@@ -35,7 +35,7 @@ export function ControlPlanePage() {
   );
   useReloadAfterUpdate(state.data?.updates.current);
   return (
-    <Page width="narrow">
+    <Page>
       <PageHeader
         breadcrumb={<Crumbs items={[{ title: 'Settings', href: paths.settings }]} />}
         title="Control plane"

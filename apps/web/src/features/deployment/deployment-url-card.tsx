@@ -12,7 +12,7 @@ export function DeploymentUrlCard({ deployment }: { readonly deployment: Deploym
   const url = urlOf(deployment.releaseId);
   return (
     <Card className="p-4" aria-label="Deployment URL">
-      <h2 className="font-semibold">Deployment URL</h2>
+      <h2 className="font-semibold text-lg">Deployment URL</h2>
       {url === null ? (
         <p className="mt-1 text-pretty text-ink-faint text-sm">{sentence}</p>
       ) : (

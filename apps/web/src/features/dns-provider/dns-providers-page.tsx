@@ -33,7 +33,7 @@ export function DnsProvidersPage() {
     </Button>
   ) : null;
   return (
-    <Page width="narrow">
+    <Page>
       <PageHeader
         breadcrumb={<Crumbs items={[{ title: 'Settings', href: paths.settings }]} />}
         title="DNS providers"

@@ -57,7 +57,7 @@ function Call({ entry }: { readonly entry: CallEntry }) {
   return (
     <Card id={entry.id} className="scroll-mt-6">
       <header className="flex flex-wrap items-center gap-x-3 gap-y-1 px-4 py-3">
-        <h2 className="font-semibold">{entry.summary}</h2>
+        <h2 className="font-semibold text-lg">{entry.summary}</h2>
         <code className="break-all font-mono text-sm text-ink-soft">
           {entry.method} {entry.path}
         </code>

@@ -33,7 +33,7 @@ export function DomainPage({ initial }: { readonly initial: DomainDetail }) {
   const [edition, setEdition] = useState(0);
   return (
     <OrganizationLive>
-      <Page width="narrow">
+      <Page>
         <PageHeader
           breadcrumb={
             <Crumbs

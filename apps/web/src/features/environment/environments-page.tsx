@@ -26,7 +26,7 @@ export function EnvironmentsPage({ children }: { readonly children: ReactNode })
   const { can, paths } = useMe();
   const environments = useQuery(useTRPC().environment.list.queryOptions());
   return (
-    <Page width="narrow">
+    <Page>
       <PageHeader
         breadcrumb={<Crumbs items={[{ title: 'Settings', href: paths.settings }]} />}
         title="Environments"

@@ -41,7 +41,7 @@ export function GitSettingsPage() {
   );
   const hasApps = (apps.data?.items.length ?? 0) > 0;
   return (
-    <Page width="narrow">
+    <Page>
       <PageHeader
         breadcrumb={<Crumbs items={[{ title: 'Settings', href: paths.settings }]} />}
         title="Git"

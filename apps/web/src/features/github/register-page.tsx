@@ -31,7 +31,7 @@ export function RegisterGithubPage() {
     );
   };
   return (
-    <Page width="narrow">
+    <Page>
       <PageHeader
         breadcrumb={
           <Crumbs

@@ -90,7 +90,7 @@ function Returned({ title, error, isMissing, onRetry }: ReturnedProps) {
     </a>
   );
   return (
-    <Page width="narrow">
+    <Page>
       <Card>
         {isMissing ? (
           <Problem title="This link is incomplete" action={back}>

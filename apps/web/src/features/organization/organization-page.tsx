@@ -11,7 +11,7 @@ import { TwoFactorCard } from './two-factor-card.tsx';
 export function OrganizationPage() {
   const { can, paths } = useMe();
   return (
-    <Page width="narrow">
+    <Page>
       <PageHeader breadcrumb={<Crumbs items={[{ title: 'Settings', href: paths.settings }]} />} title="Organization" />
       <div className="flex flex-col gap-6">
         <NameCard readOnly={!can('organization.write')} />

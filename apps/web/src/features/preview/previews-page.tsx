@@ -18,7 +18,7 @@ export function PreviewsPage({ slug, initial }: { readonly slug: string; readonl
   const policy = useQuery(trpc.preview.getPolicy.queryOptions({ appId: app.id }));
   const previews = useQuery(trpc.preview.list.queryOptions({ appId: app.id }));
   return (
-    <div className="flex max-w-[860px] flex-col gap-6">
+    <div className="flex flex-col gap-6">
       <Card>
         <CardHeader title="Pull requests" detail="Each has its own environment and address" />
         <div className="border-line border-t">

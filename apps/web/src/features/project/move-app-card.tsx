@@ -21,7 +21,7 @@ export function MoveAppCard({ slug, initial }: { readonly slug: string; readonly
   if (!can('project.write', { projectId }) || !can('app.delete', { projectId }) || targets.length === 0) return null;
   return (
     <Card className="p-4">
-      <h2 className="font-semibold">Project {projectName}</h2>
+      <h2 className="font-semibold text-lg">Project {projectName}</h2>
       <p className="mt-1 mb-4 text-pretty text-ink-soft">
         The project decides who sees the app and which environments and shared secrets it can use.
       </p>

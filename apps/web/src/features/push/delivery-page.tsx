@@ -42,7 +42,7 @@ export function DeliveryPage({ deliveryId, initial }: DeliveryPageProps) {
           title={delivery.commitSubject || delivery.event}
           pill={<LookPill look={lookOfDelivery(delivery)} />}
         />
-        <div className="flex max-w-[860px] flex-col gap-6">
+        <div className="flex flex-col gap-6">
           <Card className="p-4">
             <Facts className="grid-cols-2 sm:grid-cols-4" items={factsOf(delivery)} />
           </Card>

@@ -17,7 +17,7 @@ export function SettingsPage() {
   const { user, organization, can, isOperator, paths } = useMe();
   const signOut = useSignOut();
   return (
-    <Page width="narrow">
+    <Page>
       <PageHeader title="Settings" />
       <div className="flex flex-col gap-6">
         <Card>

@@ -50,7 +50,7 @@ export function ServiceAccountCards() {
   return (
     <section className="flex flex-col gap-3">
       <header className="flex flex-wrap items-center gap-x-3 gap-y-1 px-1">
-        <h2 className="font-semibold">Service accounts</h2>
+        <h2 className="font-semibold text-lg">Service accounts</h2>
         <span className="text-sm text-ink-faint">Machine users with their own role, for CI.</span>
         {can('member.write') ? (
           <Button className="ml-auto" icon={<Plus size={16} aria-hidden="true" />} onClick={() => setAdding(true)}>

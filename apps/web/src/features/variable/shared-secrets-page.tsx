@@ -90,11 +90,7 @@ function NewGroup() {
   return (
     <Card>
       <form onSubmit={submit} noValidate className="flex items-start gap-3 p-4">
-        <Field
-          label="New group"
-          hint="Lower-case letters, digits and dashes, for example database"
-          className="max-w-md flex-1"
-        >
+        <Field label="New group" hint="Lower-case letters, digits and dashes, for example database" className="flex-1">
           {(control) => (
             <Input
               {...control}
