@@ -1,4 +1,4 @@
-// Form controls, and the field around them with label, hint and error, linked for screen readers. Fields have one width at most.
+// Form controls, and the field around them with label, hint and error, linked for screen readers.
 import { type ComponentProps, type ReactNode, useId } from 'react';
 import { cn } from './lib/class-names.ts';
 
@@ -90,7 +90,7 @@ export function Field({ label, hint, error, className, children }: FieldProps) {
   const messageId = `${id}-message`;
   const message = error ?? hint;
   return (
-    <div className={cn('flex w-full max-w-field flex-col gap-1.5', className)}>
+    <div className={cn('field flex w-full flex-col gap-1.5', className)}>
       <label htmlFor={id} className="font-medium text-ink">
         {label}
       </label>

@@ -12,7 +12,7 @@ export interface PageProps {
 const WIDTH = { normal: 'max-w-[1264px]', wide: 'max-w-[1664px]' } as const;
 
 export function Page({ width = 'normal', children }: PageProps) {
-  return <div className={cn('mx-auto w-full px-4 py-6 sm:px-8 sm:py-8', WIDTH[width])}>{children}</div>;
+  return <div className={cn('page mx-auto w-full px-4 py-6 sm:px-8 sm:py-8', WIDTH[width])}>{children}</div>;
 }
 
 export interface Crumb {

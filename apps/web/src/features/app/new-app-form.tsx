@@ -180,7 +180,7 @@ export function NewAppForm({ servers, onKey }: NewAppFormProps) {
             setPlanned({ branch: '', rootFolder: '' });
           }}
         />
-        <div className="grid grid-cols-1 gap-5 sm:grid-cols-2">
+        <div className="grid grid-cols-1 gap-x-4 gap-y-5 sm:grid-cols-2">
           <Field label="Name" error={errors.name}>
             {(control) => (
               <Input {...control} required value={shownName} onChange={(event) => setName(event.target.value)} />

@@ -46,7 +46,7 @@ export function RegisterGithubPage() {
       />
       <Card>
         <form onSubmit={submit} noValidate className="flex flex-col gap-5 p-5">
-          <div className="grid grid-cols-1 gap-5 sm:grid-cols-2">
+          <div className="grid grid-cols-1 gap-x-4 gap-y-5 sm:grid-cols-2">
             <Field label="Server">
               {(control) => (
                 <Select

@@ -56,7 +56,7 @@ export function PreviewPolicyCard({ app, policy }: { readonly app: AppDetail; re
         action={<StatePill tone={enabled ? 'ok' : 'idle'}>{enabled ? 'On' : 'Off'}</StatePill>}
       />
       <form onSubmit={submit} noValidate className="border-line border-t">
-        <fieldset disabled={readOnly} className="grid grid-cols-1 gap-5 p-4 sm:grid-cols-2">
+        <fieldset disabled={readOnly} className="grid grid-cols-1 gap-x-4 gap-y-5 p-4 sm:grid-cols-2">
           {isLinked ? null : (
             <div className="sm:col-span-2">
               <WarnNote>Link the app to a repository of a GitHub App first: previews come from pull requests.</WarnNote>

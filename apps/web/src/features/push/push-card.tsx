@@ -177,7 +177,7 @@ function RulesForm({ app, rules, onDiscard }: RulesFormProps) {
   const changed = changedFields(draftOf(rules), draft).length;
   return (
     <form onSubmit={submit} noValidate aria-label="Deploy on push" className="border-line border-t">
-      <fieldset disabled={readOnly} className="grid grid-cols-1 gap-5 p-4 sm:grid-cols-2">
+      <fieldset disabled={readOnly} className="grid grid-cols-1 gap-x-4 gap-y-5 p-4 sm:grid-cols-2">
         <LinesField
           label="Watch paths"
           hint="One glob per line. A push deploys if it changes a matching path; “!” excludes paths."
