@@ -40,7 +40,14 @@ test('every procedure answers as it declares', { timeout: allProceduresMs }, asy
 });
 
 const harmful = ['app', 'credential', 'secret'].map((slug) => `${slug}.update`);
-harmful.push('app.scale', 'config.update', 'deployment.pause', 'deployment.restart', 'secret.detachGroup');
+harmful.push(
+  'app.scale',
+  'config.restore',
+  'config.update',
+  'deployment.pause',
+  'deployment.restart',
+  'secret.detachGroup',
+);
 harmful.push('domain.attach', 'domain.detach', 'domain.updatePolicy', 'server.updateProxy');
 harmful.push('push.updateRules', 'webhook.create', 'webhook.delete', 'webhook.rotate');
 harmful.push(

@@ -95,6 +95,26 @@ test('other settings only need the permission to change the app', async () => {
   });
 });
 
+test('a version with another network is restored with server.write and a fresh session only', async () => {
+  await owner.config.update({ appId, settings: open });
+  await owner.config.update({ appId, settings: { stopTimeoutMs: 5000 } });
+  const restore = (caller: Caller, number: number) => caller.config.restore({ appId, number });
+  expect(await restore(developer, 1)).toMatchObject({ number: 3, leftOut: [] });
+  await owner.config.update({ appId, settings: closed });
+  for (const caller of [developer, deployer]) {
+    await expect(restore(caller, 1)).rejects.toMatchObject(settingsClosed);
+  }
+  api.world.clock.forward(16 * 60_000);
+  try {
+    await expect(restore(owner, 1)).rejects.toMatchObject(refusedBy('session.not_fresh'));
+  } finally {
+    api.world.clock.forward(-16 * 60_000);
+  }
+  expect(await settingsOf()).toMatchObject(closed);
+  expect(await restore(owner, 1)).toMatchObject({ number: 5 });
+  expect(await settingsOf()).toMatchObject(open);
+});
+
 test('server.write must be held in the whole organization, and does not allow changing an app', async () => {
   const role = async (permissions: string[]) => {
     const id = newId('rol');

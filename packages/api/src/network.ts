@@ -5,6 +5,8 @@ import type { ErrorCode } from '@fairlead/contract/errors';
 import type { DeploymentId, ReleaseId } from '@fairlead/contract/ids';
 import type { AddEnvironmentInput, CreateAppInput } from '@fairlead/core/app';
 import {
+  type ConfigVersionInput,
+  findConfigVersion,
   findNewestConfig,
   isSameNetwork,
   isWithinNetwork,
@@ -55,6 +57,23 @@ export const changesNetwork = needsServerWrite<UpdateConfigInput>('to change `pr
     return !isSameNetwork(settings, wanted);
   },
 });
+
+/** An earlier version may open access that was closed since. */
+export const restoresNetwork = needsServerWrite<ConfigVersionInput>(
+  'if the version has another `privateNetwork` or other `serverPorts`',
+  {
+    reads: ['appId', 'environmentId'],
+    denied: 'config.network_closed',
+    opens: async (core, { number, ...input }) => {
+      await lockApps(core, [input.appId]);
+      const placement = await findPlacement(core, input);
+      if (placement === null) return false;
+      const version = await findConfigVersion(core, placement, number);
+      if (version === null) return false;
+      return !isSameNetwork((await findNewestConfig(core, placement)).settings, version.settings);
+    },
+  },
+);
 
 const wider = 'if the release opens more of the network than the settings do now';
 

@@ -109,6 +109,25 @@ test('a protected environment takes variables from its approvers only, and may b
   await admin.environment.update({ environmentId: staging, protected: false });
 });
 
+test('a version of settings is restored by people who may change them there, in a protected environment by approvers', async () => {
+  const { caller: developer } = await member('developer');
+  const { caller: admin } = await member('admin');
+  const { caller: viewer } = await member('viewer');
+  const where = { appId, environmentId: staging };
+  const { number } = await owner.config.update({ ...where, settings: { stopTimeoutMs: 1000 } });
+  await owner.config.update({ ...where, settings: { stopTimeoutMs: 2000 } });
+  const restore = (caller: Awaited<ReturnType<typeof member>>['caller']) => caller.config.restore({ ...where, number });
+  expect((await viewer.config.getVersion({ ...where, number })).settings.stopTimeoutMs).toBe(1000);
+  await expect(restore(viewer)).rejects.toMatchObject(denied);
+  await expect(restore(await granted({ [production]: ['app.read', 'app.write'] }))).rejects.toMatchObject(denied);
+  await admin.environment.update({ environmentId: staging, protected: true });
+  await expect(restore(developer)).rejects.toMatchObject(refusedBy('environment.protected'));
+  expect(await restore(admin)).toMatchObject({ number: number + 2 });
+  await admin.environment.update({ environmentId: staging, protected: false });
+  await owner.config.update({ ...where, settings: { stopTimeoutMs: 3000 } });
+  expect(await restore(developer)).toMatchObject({ number: number + 4 });
+});
+
 // Last: the clock goes past the sessions of the other tests.
 test('a copy of secrets asks for a fresh session, one of plain variables does not', async () => {
   const { caller } = await member('owner');

@@ -155,6 +155,7 @@ describe('every call that reads', () => {
       'benchmark.get': { runId },
       'config.get': { appId },
       'config.list': { appId },
+      'config.getVersion': { appId, number: '1' },
       'credential.list': { appId },
       'deployment.get': { deploymentId },
       'deployment.log': { deploymentId },

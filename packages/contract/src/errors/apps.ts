@@ -106,6 +106,10 @@ export const appErrors = {
     "This release runs in another environment. Promote it to deploy it here with this environment's settings and secrets.",
   ),
   'release.same_environment': conflict('This release already belongs to this environment. Roll back to it instead.'),
+  'config.version_not_found': missing('There is no such version of the settings.'),
+  'config.changed_meanwhile': conflict(
+    'The settings were saved again meanwhile. Look at the changes again, then restore the version.',
+  ),
   'config.image_missing': invalid('Name the image that should run.'),
   'config.socket_in_container': invalid(
     'A container is reached by its port. Let the app listen on a port, or choose another builder.',

@@ -9,6 +9,7 @@ export { listDeletedApps } from './list-deleted-apps.ts';
 export { getAppMove, moveApp } from './move-app.ts';
 export { findDueApps, purgeApp, purgeDeletedApp, purgeDueApp } from './purge-app.ts';
 export { restoreApp } from './restore-app.ts';
+export { restoreConfig } from './restore-config.ts';
 export * from './schema.ts';
 export { type AppFilter, copiesOnServer, countApps, type LoadedApp, loadApps } from './store.ts';
 export { toInspectQuery } from './to-inspect-query.ts';

@@ -1,81 +1,11 @@
-// Stores a new version of an app's settings.
-// Invariant: it never touches a release; they are immutable.
-
-import { newId } from '@fairlead/contract/ids';
-import { recordAudit } from '../audit/index.ts';
-import {
-  type ConfigRef,
-  diffSettings,
-  findNewestConfig,
-  type Settings,
-  settingsSchema,
-  type UpdateConfigInput,
-} from '../config/index.ts';
-import { requireNothingInReview } from '../deployment/index.ts';
-import { AppError, actorUserId, type Ctx, notifyChange } from '../kernel/index.ts';
-import { bumpServersOf, requireNoPreview, requirePlacement } from '../placement/index.ts';
+// Changes settings of an app in one environment.
+import { type ConfigRef, settingsSchema, type UpdateConfigInput } from '../config/index.ts';
+import type { Ctx } from '../kernel/index.ts';
+import { openConfig, storeConfig } from './config-version.ts';
 
 /** Changes what is given. The same settings make no new version. Throws approval.in_review and preview.inherited. */
 export async function updateConfig(ctx: Ctx, input: UpdateConfigInput): Promise<ConfigRef> {
-  const { tx, organizationId } = ctx;
-  const { appId } = input;
-  // Locks the app, so that two calls at the same time never make the same number.
-  await requireNothingInReview(ctx, { appId });
-  const placement = await requirePlacement(ctx, input);
-  const { environmentId } = placement;
-  await requireNoPreview(ctx, { environmentId });
-  const newest = await findNewestConfig(ctx, placement);
+  const open = await openConfig(ctx, input);
   const given = Object.fromEntries(Object.entries(input.settings).filter(([, value]) => value !== undefined));
-  const settings = settingsSchema.parse({ ...newest.settings, ...given });
-  await requireSensible(ctx, settings, newest.settings);
-  const changes = diffSettings(newest.settings, settings);
-  if (changes.length === 0 && newest.id !== null) return { configId: newest.id, number: newest.number };
-
-  const id = newId('cfg');
-  const number = newest.number + 1;
-  await tx.appConfig.create({
-    data: {
-      id,
-      organizationId,
-      appId,
-      environmentId,
-      number,
-      settings,
-      authorUserId: actorUserId(ctx.actor),
-      createdAt: ctx.clock.now(),
-    },
-  });
-  if (changes.some(({ name }) => isAtOnce(name))) {
-    await bumpServersOf(ctx, placement);
-  }
-  const side = (of: 'before' | 'after') => Object.fromEntries(changes.map((each) => [each.name, each[of]]));
-  await recordAudit(ctx, {
-    action: 'config.update',
-    target: { kind: 'app', id: appId, label: placement.appName },
-    before: { ...side('before'), number: newest.number },
-    after: { ...side('after'), number },
-  });
-  await notifyChange(ctx, { kind: 'app', id: appId, appId });
-  return { configId: id, number };
-}
-
-/** Tells if a setting takes effect without a deployment. */
-function isAtOnce(name: string): boolean {
-  return name === 'autoscaling' || name === 'deploymentUrls' || name.startsWith('traffic.');
-}
-
-async function requireSensible(ctx: Ctx, settings: Settings, former: Settings): Promise<void> {
-  const { builder, listen } = settings;
-  if (builder === 'image' && settings.image === '') throw new AppError('config.image_missing');
-  const isContainer = builder === 'image' || builder === 'dockerfile';
-  if (isContainer && listen === 'socket') throw new AppError('config.socket_in_container');
-  const { buildServerId } = settings;
-  // A build server that was deleted since stays in the settings.
-  if (buildServerId === null || buildServerId === former?.buildServerId) return;
-  // A drain that checks rights for the apps that build there waits for this lock.
-  const [server] = await ctx.tx.$queryRaw<object[]>`
-    SELECT 1 FROM server WHERE organization_id = ${ctx.organizationId} AND id = ${buildServerId} FOR KEY SHARE`;
-  if (server === undefined) {
-    throw new AppError('server.not_found', { serverId: buildServerId });
-  }
+  return storeConfig(ctx, open, settingsSchema.parse({ ...open.newest.settings, ...given }));
 }

@@ -2,6 +2,7 @@
 import type { Ctx } from '../kernel/index.ts';
 import { type PlacementInput, requirePlacement } from '../placement/index.ts';
 import { diffSettings } from './diff-settings.ts';
+import { settingsInEffect } from './rules.ts';
 import type { ConfigView } from './schema.ts';
 import { findNewestConfig, loadSettings } from './store.ts';
 
@@ -20,6 +21,7 @@ export async function getConfig(ctx: Ctx, input: PlacementInput): Promise<Config
     row === null || row.authorUserId === null
       ? null
       : await ctx.tx.user.findFirst({ where: { id: row.authorUserId }, select: { name: true } });
+  const live = await loadLive(ctx, placement.liveReleaseId, config.settings);
   return {
     ...config,
     instances: placement.instances,
@@ -29,22 +31,21 @@ export async function getConfig(ctx: Ctx, input: PlacementInput): Promise<Config
     environmentName: placement.environmentName,
     createdAt: row?.createdAt ?? null,
     authorName: author?.name ?? null,
-    notDeployed: await notDeployed(ctx, placement.liveReleaseId, config.settings),
+    notDeployed: live === null ? [] : diffSettings(live.settings, config.settings).map(({ name }) => name),
+    live,
   };
 }
 
-async function notDeployed(
+async function loadLive(
   ctx: Ctx,
   liveReleaseId: string | null,
-  settings: ConfigView['settings'],
-): Promise<string[]> {
-  if (liveReleaseId === null) return [];
-  const live = await ctx.tx.release.findFirstOrThrow({
+  newest: ConfigView['settings'],
+): Promise<ConfigView['live']> {
+  if (liveReleaseId === null) return null;
+  const { config } = await ctx.tx.release.findFirstOrThrow({
     where: { id: liveReleaseId, organizationId: ctx.organizationId },
-    select: { configId: true },
+    select: { config: { select: { id: true, number: true } } },
   });
-  const of = await loadSettings(ctx, live.configId);
-  // They follow the load, not the release.
-  const { autoscaling, traffic } = settings;
-  return diffSettings({ ...of, autoscaling, traffic }, settings).map(({ name }) => name);
+  const ofRelease = await loadSettings(ctx, config?.id ?? null);
+  return { number: config?.number ?? 0, settings: settingsInEffect(ofRelease, newest) };
 }

@@ -1,6 +1,7 @@
 // Settings, as servers and deployments read them. Their update needs both of them, so updateConfig is in app.
 export { diffSettings } from './diff-settings.ts';
 export { getConfig } from './get-config.ts';
+export { getConfigVersion, loadRestorable } from './get-config-version.ts';
 export { listConfigs } from './list-configs.ts';
 export {
   isSameNetwork,
@@ -11,4 +12,4 @@ export {
   variablesIn,
 } from './rules.ts';
 export * from './schema.ts';
-export { findNewestConfig, loadSettings, type StoredConfig } from './store.ts';
+export { findConfigVersion, findNewestConfig, loadSettings, type StoredConfig } from './store.ts';

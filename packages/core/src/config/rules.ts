@@ -55,6 +55,17 @@ export function listensOnSocket(
   return listen === 'socket' || (listen === 'auto' && plan.listensOnSocket);
 }
 
+/**
+ * Returns the settings that are in effect while a release runs: its own, with the newest of those that wait for no
+ * deployment.
+ */
+export function settingsInEffect(ofRelease: Settings, newest: Settings): Settings {
+  const { autoscaling, traffic, deploymentUrls, releasesKept } = newest;
+  const schedules = new Map(newest.volumes.map(({ name, snapshots }) => [name, snapshots]));
+  const volumes = ofRelease.volumes.map((each) => ({ ...each, snapshots: schedules.get(each.name) ?? each.snapshots }));
+  return { ...ofRelease, autoscaling, traffic, deploymentUrls, releasesKept, volumes };
+}
+
 /** Settings that open a server and its networks to an app. Opening them needs `server.write`. */
 export type NetworkSettings = Pick<Settings, 'privateNetwork' | 'serverPorts'>;
 

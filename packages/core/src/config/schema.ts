@@ -284,6 +284,11 @@ export const configSchema = z.object({
   authorName: z.string().nullable(),
   /** Settings that the live release does not have yet, by their names. */
   notDeployed: z.array(z.string()),
+  /**
+   * Settings in effect: those of the live release, with the newest of those that wait for no deployment. `number` is the
+   * release's version. Null: nothing is live.
+   */
+  live: z.object({ number: z.number().int(), settings: settingsSchema }).nullable(),
 });
 export type ConfigView = z.infer<typeof configSchema>;
 
@@ -303,6 +308,37 @@ export type UpdateConfigInput = z.infer<typeof updateConfigInputSchema>;
 
 export const configRefSchema = z.object({ configId: configIdSchema, number: z.number().int() });
 export type ConfigRef = z.infer<typeof configRefSchema>;
+
+export const configVersionInputSchema = placementInputSchema.extend({ number: z.number().int().min(1) });
+export type ConfigVersionInput = z.infer<typeof configVersionInputSchema>;
+
+/** Part of a version that a restore leaves as it is now. */
+export const leftOutSchema = z.object({
+  /** Path of the setting, such as `buildServerId` or `variables.TOKEN`. */
+  name: z.string(),
+  /** `server_missing`: the server was deleted. `is_secret`: a secret has the name of the plain variable now. */
+  reason: z.enum(['server_missing', 'is_secret']),
+});
+export type LeftOut = z.infer<typeof leftOutSchema>;
+
+export const configVersionSchema = z.object({
+  id: configIdSchema,
+  number: z.number().int(),
+  createdAt: z.date(),
+  /** Settings that a restore of the version saves. */
+  settings: settingsSchema,
+  leftOut: z.array(leftOutSchema),
+});
+export type ConfigVersionView = z.infer<typeof configVersionSchema>;
+
+export const restoreConfigInputSchema = configVersionInputSchema.extend({
+  /** Newest version that the caller compared with. The call is refused if there is a newer one. Absent: any. */
+  newestNumber: z.number().int().min(0).optional(),
+});
+export type RestoreConfigInput = z.infer<typeof restoreConfigInputSchema>;
+
+export const restoredConfigSchema = configRefSchema.extend({ leftOut: z.array(leftOutSchema) });
+export type RestoredConfig = z.infer<typeof restoredConfigSchema>;
 
 export const listConfigsInputSchema = pageInputSchema.extend(placementInputSchema.shape);
 export type ListConfigsInput = z.infer<typeof listConfigsInputSchema>;

@@ -30,6 +30,19 @@ export async function findNewestConfig(
   return { id: parseId('cfg', row.id), number: row.number, settings: settingsSchema.parse(row.settings) };
 }
 
+/** Finds a version of an app's settings in an environment by its number. */
+export async function findConfigVersion(
+  ctx: OrganizationCtx,
+  { appId, environmentId }: { readonly appId: string; readonly environmentId: string },
+  number: number,
+): Promise<{ readonly id: ConfigId; readonly createdAt: Date; readonly settings: Settings } | null> {
+  const row = await ctx.tx.appConfig.findFirst({
+    where: { appId, environmentId, organizationId: ctx.organizationId, number },
+    select: { id: true, settings: true, createdAt: true },
+  });
+  return row === null ? null : { ...row, id: parseId('cfg', row.id), settings: settingsSchema.parse(row.settings) };
+}
+
 /** Returns the settings of that version; null: the defaults. */
 export async function loadSettings(ctx: OrganizationCtx, configId: string | null): Promise<Settings> {
   if (configId === null) return defaultSettings;

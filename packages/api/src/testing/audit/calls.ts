@@ -130,6 +130,15 @@ export function auditCalls(stage: AuditStage): Readonly<Record<Mutation, AuditCa
       action: 'config.update',
       input: async () => ({ appId: (await newApp()).appId, settings: { releasesKept: 7 } }),
     },
+    'config.restore': {
+      action: 'config.update',
+      input: async () => {
+        const { appId } = await newApp();
+        await caller().config.update({ appId, settings: { releasesKept: 7 } });
+        await caller().config.update({ appId, settings: { releasesKept: 8 } });
+        return { appId, number: 1 };
+      },
+    },
     'credential.rotateKey': { action: 'credential.rotate', input: async () => ({ appId: (await newApp()).appId }) },
     'credential.update': {
       action: 'credential.update',

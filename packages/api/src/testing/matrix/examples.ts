@@ -46,6 +46,17 @@ const examples: Examples = {
   'domain.updateTls': (own) => [
     { value: { domainId: own.get('dom'), minTlsVersion: '1.2' }, ids: [{ path: ['domainId'], kind: 'dom' }] },
   ],
+  // Without the number of the newest version: a sample of it is outdated, so that nothing would change.
+  'config.restore': (own) => [
+    { value: { appId: own.get('app'), number: 1 }, ids: [{ path: ['appId'], kind: 'app' }] },
+    {
+      value: { appId: own.get('app'), environmentId: own.get('env'), number: 1 },
+      ids: [
+        { path: ['appId'], kind: 'app' },
+        { path: ['environmentId'], kind: 'env' },
+      ],
+    },
+  ],
   // They take deleted apps only.
   'app.restore': (own) => [deletedApp(own)],
   'app.purge': (own) => [deletedApp(own, { confirmName: 'matrix' })],

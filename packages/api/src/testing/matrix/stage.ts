@@ -64,6 +64,20 @@ export async function setStage(api: TestApi): Promise<Stage> {
       data: { connectedGateway: 'matrix', lastSeenAt, capabilities: ['inspect' satisfies Capability] },
     }),
   );
+  // A second version, so that a restore of the first one changes something.
+  const { appId, environmentId, organizationId: configOwner } = ownRows;
+  await world.system(({ tx }) =>
+    tx.appConfig.create({
+      data: {
+        id: newId('cfg'),
+        organizationId: configOwner,
+        appId,
+        environmentId,
+        number: 2,
+        settings: { releasesKept: 6 },
+      },
+    }),
+  );
   const marker = `planted${randomBytes(6).toString('hex')}`;
   const tables = await tenantTables();
 
