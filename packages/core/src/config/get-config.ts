@@ -1,4 +1,5 @@
 // Returns the settings of an app in one environment, and those that are not deployed yet.
+import { parseId } from '@fairlead/contract/ids';
 import type { Ctx } from '../kernel/index.ts';
 import { type PlacementInput, requirePlacement } from '../placement/index.ts';
 import { diffSettings } from './diff-settings.ts';
@@ -46,6 +47,15 @@ async function loadLive(
     where: { id: liveReleaseId, organizationId: ctx.organizationId },
     select: { config: { select: { id: true, number: true } } },
   });
+  const deployment = await ctx.tx.deployment.findFirst({
+    where: { releaseId: liveReleaseId, organizationId: ctx.organizationId },
+    select: { id: true },
+    orderBy: { queuedAt: 'desc' },
+  });
   const ofRelease = await loadSettings(ctx, config?.id ?? null);
-  return { number: config?.number ?? 0, settings: settingsInEffect(ofRelease, newest) };
+  return {
+    number: config?.number ?? 0,
+    settings: settingsInEffect(ofRelease, newest),
+    deploymentId: deployment === null ? null : parseId('dep', deployment.id),
+  };
 }

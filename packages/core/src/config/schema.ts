@@ -1,7 +1,7 @@
 // Schema of an app's settings in one environment.
 // Invariant: stored values are in the agent's bounds, because an agent refuses its whole state for one value that is
 // not.
-import { configIdSchema, environmentIdSchema, serverIdSchema } from '@fairlead/contract/ids';
+import { configIdSchema, deploymentIdSchema, environmentIdSchema, serverIdSchema } from '@fairlead/contract/ids';
 import { z } from 'zod';
 import { pageInputSchema, pageSchema } from '../kernel/page.ts';
 import { commandSchema, healthPathSchema, namedCommandSchema, plainNameSchema } from '../kernel/process.ts';
@@ -288,7 +288,14 @@ export const configSchema = z.object({
    * Settings in effect: those of the live release, with the newest of those that wait for no deployment. `number` is the
    * release's version. Null: nothing is live.
    */
-  live: z.object({ number: z.number().int(), settings: settingsSchema }).nullable(),
+  live: z
+    .object({
+      number: z.number().int(),
+      settings: settingsSchema,
+      /** Newest deployment of the release. */
+      deploymentId: deploymentIdSchema.nullable(),
+    })
+    .nullable(),
 });
 export type ConfigView = z.infer<typeof configSchema>;
 

@@ -21,25 +21,36 @@ export interface SettingsValues {
 }
 
 export function changeLines(saved: SettingsValues, draft: SettingsValues, formats: Formats): ChangeLine[] {
-  const line = (path: string, before: unknown, after: unknown): ChangeLine => ({
-    path,
-    ...namedSetting(path),
-    before: textOf(before, path, formats),
-    after: textOf(after, path, formats),
-  });
-  const within = <Whole extends object>(root: string, before: Whole, after: Whole) =>
-    changedFields(before, after).map((name) => line(`${root}.${String(name)}`, before[name], after[name]));
   return [
-    ...within('app', saved.app, draft.app),
-    ...changedFields(saved.settings, draft.settings).flatMap((name) => {
-      if (name === 'traffic') return within(name, saved.settings.traffic, draft.settings.traffic);
-      if (name !== 'variables') return [line(name, saved.settings[name], draft.settings[name])];
-      // A removed variable is missing in the draft.
-      const [before, after] = [saved.settings.variables, draft.settings.variables];
-      const removed = Object.fromEntries(Object.keys(before).map((each) => [each, undefined]));
-      return within<Record<string, unknown>>(name, before, { ...removed, ...after });
-    }),
+    ...linesWithin('app', saved.app, draft.app, formats),
+    ...settingsLines(saved.settings, draft.settings, formats),
   ];
+}
+
+/** Compares two versions of the settings. */
+export function settingsLines(before: Settings, after: Settings, formats: Formats): ChangeLine[] {
+  return changedFields(before, after).flatMap((name) => {
+    if (name === 'traffic') return linesWithin(name, before.traffic, after.traffic, formats);
+    if (name !== 'variables') return [lineOf(name, before[name], after[name], formats)];
+    // A removed variable is missing in the draft.
+    const removed = Object.fromEntries(Object.keys(before.variables).map((each) => [each, undefined]));
+    return linesWithin<Record<string, unknown>>(name, before.variables, { ...removed, ...after.variables }, formats);
+  });
+}
+
+/** Returns lines from the live to the saved value; none if nothing is live. */
+export function notLiveLines(live: Settings | null, saved: Settings, formats: Formats): ChangeLine[] {
+  return live === null ? [] : settingsLines(live, saved, formats);
+}
+
+function linesWithin<Whole extends object>(root: string, before: Whole, after: Whole, formats: Formats): ChangeLine[] {
+  return changedFields(before, after).map((name) =>
+    lineOf(`${root}.${String(name)}`, before[name], after[name], formats),
+  );
+}
+
+function lineOf(path: string, before: unknown, after: unknown, formats: Formats): ChangeLine {
+  return { path, ...namedSetting(path), before: textOf(before, path, formats), after: textOf(after, path, formats) };
 }
 
 /** Says in one sentence when changes take effect. */

@@ -1,19 +1,80 @@
-// Note on saved settings that the live release does not have.
+'use client';
+// Note on saved settings that are not live yet: their live and saved values, and the button that deploys them.
+import { Button } from '@fairlead/ui/button';
 import { useFormats } from '@fairlead/ui/formats';
 import { StateMark } from '@fairlead/ui/state-pill';
-import { namedSetting } from '../../common/app/setting-fields.ts';
+import { useMutation } from '@tanstack/react-query';
+import { ChevronRight } from 'lucide-react';
+import { useTRPC } from '../../api/trpc.tsx';
+import type { AppDetail, Config } from '../../api/types.ts';
+import { useGuardedPush } from '../../common/form/unsaved-changes.tsx';
+import { useAction } from '../../common/form/use-action.ts';
+import { useMe } from '../../common/organization/me.tsx';
+import { ChangeRows } from './change-rows.tsx';
+import { notLiveLines } from './changes.ts';
 
-export function NotDeployed({ names }: { readonly names: readonly string[] }) {
-  const { plural } = useFormats();
-  const labels = [...new Set(names.map((name) => namedSetting(name).label))];
-  if (labels.length === 0) return null;
+const NAMED = 6;
+
+interface NotDeployedProps {
+  readonly app: AppDetail;
+  readonly config: Config;
+}
+
+export function NotDeployed({ app, config: { live, settings } }: NotDeployedProps) {
+  const formats = useFormats();
+  const lines = notLiveLines(live?.settings ?? null, settings, formats);
+  if (lines.length === 0) return null;
+  const labels = lines.map(({ label }) => label);
   return (
-    <p className="flex items-baseline gap-2.5 rounded-card bg-warn-wash px-4 py-3">
-      <StateMark tone="warn" />
-      <span className="min-w-0 text-pretty">
-        {plural(labels.length, 'setting is', 'settings are')} not live yet:{' '}
-        <span className="wrap-anywhere font-medium">{labels.join(', ')}</span>. The next deployment applies them.
-      </span>
-    </p>
+    <section
+      aria-label="Settings that are not live"
+      className="flex flex-wrap items-start gap-x-4 gap-y-3 rounded-card bg-warn-wash px-4 py-3"
+    >
+      <div className="flex min-w-0 flex-1 basis-64 items-baseline gap-2.5">
+        <StateMark tone="warn" />
+        <p className="min-w-0 text-pretty">
+          {formats.plural(lines.length, 'setting is', 'settings are')} not live yet:{' '}
+          <span className="wrap-anywhere font-medium">{labels.slice(0, NAMED).join(', ')}</span>
+          {labels.length > NAMED ? ` and ${labels.length - NAMED} more` : ''}.
+        </p>
+      </div>
+      <DeployChanges app={app} liveDeploymentId={live?.deploymentId ?? null} />
+      <details className="group basis-full">
+        <summary className="flex w-fit cursor-pointer list-none items-center gap-1.5 rounded-mark font-medium text-sm hover:text-ink [&::-webkit-details-marker]:hidden">
+          <ChevronRight
+            size={14}
+            aria-hidden="true"
+            className="transition-transform duration-120 group-open:rotate-90 motion-reduce:transition-none"
+          />
+          Show live and saved values
+        </summary>
+        <div className="mt-2">
+          <ChangeRows rows={lines} />
+        </div>
+      </details>
+    </section>
+  );
+}
+
+interface DeployChangesProps {
+  readonly app: AppDetail;
+  readonly liveDeploymentId: NonNullable<Config['live']>['deploymentId'];
+}
+
+/** Builds the live commit again, so that nothing but the settings changes. */
+function DeployChanges({ app, liveDeploymentId }: DeployChangesProps) {
+  const { can, paths } = useMe();
+  const trpc = useTRPC();
+  const push = useGuardedPush();
+  const redeploy = useAction(
+    useMutation(trpc.deployment.redeploy.mutationOptions()),
+    "The settings weren't deployed",
+    ({ deploymentId }) => push(paths.deployment(deploymentId)),
+  );
+  if (liveDeploymentId === null || !can('deployment.write', app)) return null;
+  return (
+    <Button pending={redeploy.pending} onClick={() => redeploy.run({ deploymentId: liveDeploymentId })}>
+      Deploy changes
+    </Button>
   );
 }

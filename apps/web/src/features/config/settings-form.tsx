@@ -8,7 +8,7 @@ import dynamic from 'next/dynamic';
 import { type FormEvent, type ReactNode, useState } from 'react';
 import { readFailure } from '../../api/failure.ts';
 import { useTRPC } from '../../api/trpc.tsx';
-import type { AppDetail } from '../../api/types.ts';
+import type { AppDetail, Settings } from '../../api/types.ts';
 import { type AppPlacement, useAppInEnvironment } from '../../common/app/app-placement.ts';
 import { fieldError } from '../../common/form/field-error.ts';
 import { SaveBar } from '../../common/form/save-bar.tsx';
@@ -17,9 +17,11 @@ import { useMe } from '../../common/organization/me.tsx';
 import { QueryView } from '../../common/page/query-view.tsx';
 import { changeLines, effectText, type SettingsValues } from './changes.ts';
 import { appChangesOf, appFieldsOf, changesOf, type Draft } from './draft.ts';
-import { NotDeployed } from './not-deployed.tsx';
 
 const ChangeList = dynamic(() => import('./change-list.tsx').then((module) => module.ChangeList), { ssr: false });
+
+// Rendered by the server too, so that the page doesn't move when it arrives.
+const NotDeployed = dynamic(() => import('./not-deployed.tsx').then((module) => module.NotDeployed));
 
 export interface SettingsPageProps {
   readonly slug: string;
@@ -63,7 +65,7 @@ export function SettingsForm({ slug, initial, title, lead, children }: SettingsF
           const saved = here(held) ?? { settings: data.settings, app: appFieldsOf(app, data) };
           return (
             <>
-              <NotDeployed names={data.notDeployed} />
+              {data.notDeployed.length === 0 ? null : <NotDeployed app={app} config={data} />}
               {lead}
               <OpenForm
                 key={`${environmentId} ${discards} ${JSON.stringify(saved)}`}
@@ -71,6 +73,7 @@ export function SettingsForm({ slug, initial, title, lead, children }: SettingsF
                 app={app}
                 placement={placement}
                 saved={saved}
+                live={data.live?.settings ?? null}
                 result={here(result)}
                 onEdit={() => {
                   setHeld({ environmentId, value: saved });
@@ -105,13 +108,14 @@ interface OpenFormProps extends Pick<SettingsFormProps, 'title' | 'children'> {
   readonly app: AppDetail;
   readonly placement: AppPlacement;
   readonly saved: SettingsValues;
+  readonly live: Settings | null;
   readonly result: string | null;
   readonly onEdit: () => void;
   readonly onSaved: (result: string) => void;
   readonly onDiscard: () => void;
 }
 
-function OpenForm({ title, app, placement, saved, result, onEdit, onSaved, onDiscard, children }: OpenFormProps) {
+function OpenForm({ title, app, placement, saved, live, result, onEdit, onSaved, onDiscard, children }: OpenFormProps) {
   const { can } = useMe();
   const formats = useFormats();
   const [draft, setDraft] = useState(saved);
@@ -155,7 +159,7 @@ function OpenForm({ title, app, placement, saved, result, onEdit, onSaved, onDis
           detail={effectText(lines.map(({ effect }) => effect))}
           saved={result}
         >
-          {lines.length === 0 ? null : <ChangeList lines={lines} />}
+          {lines.length === 0 ? null : <ChangeList lines={lines} saved={saved.settings} live={live} />}
         </SaveBar>
       )}
     </form>
