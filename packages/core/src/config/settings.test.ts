@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { diffSettings } from './diff-settings.ts';
-import { runCommandsIn, variablesIn } from './rules.ts';
+import { runCommandsIn, settingsInEffect, variablesIn } from './rules.ts';
 import { settingsSchema, variablesSchema } from './schema.ts';
 
 test('a plain string has both scopes, like every variable stored before scopes existed', () => {
@@ -71,4 +71,29 @@ test('an artifactâ€™s commands are those of all environments, without its planâ€
     'tsx server.ts',
     '-r ./trace.js',
   ]);
+});
+
+test('settings in effect are those of the release, with the newest that wait for no deployment', () => {
+  const ofRelease = settingsSchema.parse({
+    stopTimeoutMs: 1000,
+    volumes: [
+      { name: 'data', path: '/data' },
+      { name: 'gone', path: '/gone' },
+    ],
+  });
+  const newest = settingsSchema.parse({
+    stopTimeoutMs: 2000,
+    autoscaling: { instancesMin: 0, instancesMax: 2 },
+    traffic: { queueLengthMax: 5 },
+    deploymentUrls: false,
+    volumes: [{ name: 'data', path: '/other', snapshots: 'daily' }],
+  });
+  expect(settingsInEffect(ofRelease, newest)).toEqual({
+    ...newest,
+    stopTimeoutMs: 1000,
+    volumes: [
+      { name: 'data', path: '/data', snapshots: 'daily' },
+      { name: 'gone', path: '/gone', snapshots: 'off' },
+    ],
+  });
 });

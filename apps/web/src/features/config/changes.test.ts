@@ -1,7 +1,7 @@
 import { settingsSchema } from '@fairlead/core/config/schema';
 import { formatsOf } from '@fairlead/ui/formats';
 import { expect, test } from 'vitest';
-import { changeLines, effectText } from './changes.ts';
+import { changeLines, effectText, notLiveLines } from './changes.ts';
 import type { AppFields } from './draft.ts';
 
 const formats = formatsOf({ locale: 'en-US', timeZone: 'UTC' });
@@ -62,6 +62,14 @@ test('traffic and variables are compared one by one', () => {
     ['variables.NEW', 'None', 'value b, scope both'],
     ['traffic.queueLengthMax', '8192', '5'],
   ]);
+});
+
+test('what is not live is compared from the live to the saved value; without a live release nothing is', () => {
+  const now = settingsSchema.parse({ stopTimeoutMs: 11_000, variables: { OLD: 'a' } });
+  expect(notLiveLines(saved.settings, now, formats).map(({ path, before, after }) => [path, before, after])).toEqual([
+    ['stopTimeoutMs', '10.0 s', '11.0 s'],
+  ]);
+  expect(notLiveLines(null, now, formats)).toEqual([]);
 });
 
 test('one sentence says when changes take effect', () => {
