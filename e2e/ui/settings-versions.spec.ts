@@ -1,6 +1,6 @@
 // Browser tests of saved settings that are not live yet, and of the restore of a version. Runs after product.spec.ts,
 // which leaves a live app.
-import { expect, type Page, test } from '@playwright/test';
+import { expect, type Locator, type Page, test } from '@playwright/test';
 import { checkAppearance } from './accessibility.ts';
 import { openMember, openSignedIn } from './signed-in.ts';
 
@@ -19,7 +19,7 @@ test.afterAll(() => page.context().close());
 
 const save = () => page.getByRole('button', { name: 'Save', exact: true });
 const notLive = (of = page) => of.getByRole('region', { name: 'Settings that are not live' });
-const row = (label: string) => page.locator('dl > div').filter({ hasText: label });
+const row = (label: string, within: Locator) => within.locator('dl > div').filter({ hasText: label });
 
 async function saveValues(values: Readonly<Record<string, string>>): Promise<void> {
   for (const [label, value] of Object.entries(values)) await page.getByLabel(label).fill(value);
@@ -34,15 +34,15 @@ test('settings that are not live show their live value', async () => {
   await saveValues({ 'Start timeout': '90' });
   await expect(notLive()).toContainText('1 setting is not live yet: Start timeout.');
   await notLive().getByText('Show live and saved values').click();
-  await expect(row('Start timeout')).toContainText('from 1 m 00 s → to 1 m 30 s');
+  await expect(row('Start timeout', notLive())).toContainText(/1 m 00 s →to\s+1 m 30 s/);
   await expect(notLive().getByRole('button', { name: 'Deploy changes' })).toBeVisible();
   await checkAppearance(page);
   await notLive().getByText('Show live and saved values').click();
 
   await page.getByLabel('Start timeout').fill('75');
   await page.getByText('Show 1 change').click();
-  const pending = page.locator('footer dl > div').filter({ hasText: 'Start timeout' });
-  await expect(pending).toContainText('from 1 m 30 s → to 1 m 15 s');
+  const pending = row('Start timeout', page.locator('footer'));
+  await expect(pending).toContainText(/1 m 30 s →to\s+1 m 15 s/);
   await expect(pending).toContainText('Live: 1 m 00 s');
   await checkAppearance(page);
   await page.getByRole('button', { name: 'Discard' }).click();
@@ -56,8 +56,8 @@ test('a version is restored as a new one after its changes were shown, and undon
   await page.getByRole('button', { name: `Restore version ${former}`, exact: true }).click();
   const dialog = page.getByRole('dialog', { name: `Restore version ${former}?` });
   await expect(dialog).toContainText('2 settings change');
-  await expect(row('Start timeout')).toContainText('from 45 s → to 1 m 30 s');
-  await expect(row('Consecutive failures')).toBeVisible();
+  await expect(row('Start timeout', dialog)).toContainText(/45\.0 s →to\s+1 m 30 s/);
+  await expect(row('Consecutive failures', dialog)).toBeVisible();
   await checkAppearance(page);
   await dialog.getByRole('button', { name: 'Restore version' }).click();
   await expect(page.getByText(`Restored version ${former} as version ${newest + 1}`)).toBeVisible();

@@ -49,14 +49,20 @@ export function HistoryCard({ slug, initial }: SettingsPageProps) {
               {version.authorName ?? 'A program'} · <RelativeTime at={version.createdAt} />
             </span>
             {version.number === config?.live?.number ? <StateText tone="live">Live</StateText> : null}
-            {mayRestore && version.number !== config.number ? (
-              <Button
-                size="small"
-                aria-label={`Restore version ${version.number}`}
-                onClick={() => setRestored(version.number)}
-              >
-                Restore
-              </Button>
+            {mayRestore ? (
+              <span className="flex justify-end max-sm:ml-auto sm:w-17">
+                {version.number === config.number ? (
+                  <span className="text-ink-faint text-sm">Current</span>
+                ) : (
+                  <Button
+                    size="small"
+                    aria-label={`Restore version ${version.number}`}
+                    onClick={() => setRestored(version.number)}
+                  >
+                    Restore
+                  </Button>
+                )}
+              </span>
             ) : null}
           </li>
         ))}

@@ -28,7 +28,7 @@ export function NotDeployed({ app, config: { live, settings } }: NotDeployedProp
   return (
     <section
       aria-label="Settings that are not live"
-      className="flex flex-wrap items-start gap-x-4 gap-y-3 rounded-card bg-warn-wash px-4 py-3"
+      className="flex flex-wrap items-center gap-x-4 gap-y-3 rounded-card bg-warn-wash px-4 py-3"
     >
       <div className="flex min-w-0 flex-1 basis-64 items-baseline gap-2.5">
         <StateMark tone="warn" />

@@ -60,8 +60,8 @@ export function RestoreDialog({ app, config, number, onClose }: RestoreDialogPro
             ) : (
               <section aria-label="Changes">
                 <p className="mb-2 text-ink-soft">
-                  {formats.plural(lines.length, 'setting changes', 'settings change')}, from its value now to that of
-                  then. {effect}
+                  {formats.plural(lines.length, 'setting changes', 'settings change')}: the value now is on the left,
+                  that of version {number} on the right. {effect}
                 </p>
                 <ChangeRows rows={lines} />
               </section>
