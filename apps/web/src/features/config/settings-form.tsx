@@ -20,7 +20,7 @@ import { appChangesOf, appFieldsOf, changesOf, type Draft } from './draft.ts';
 
 const ChangeList = dynamic(() => import('./change-list.tsx').then((module) => module.ChangeList), { ssr: false });
 
-// Rendered by the server too, so that the page doesn't move when it arrives.
+// The server renders it too, so that the page doesn't move when the code arrives.
 const NotDeployed = dynamic(() => import('./not-deployed.tsx').then((module) => module.NotDeployed));
 
 export interface SettingsPageProps {
