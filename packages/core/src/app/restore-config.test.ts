@@ -2,6 +2,7 @@ import { type AppId, newId, parseId, type ServerId } from '@fairlead/contract/id
 import { type TestDatabase, testDatabase } from '@fairlead/db/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { getConfig, getConfigVersion, listConfigs, type Settings } from '../config/index.ts';
+import { createDeployment } from '../deployment/index.ts';
 import { auditEventsOf, type TestWorld, testWorld } from '../testing/index.ts';
 import { restoreConfig, updateConfig } from './index.ts';
 
@@ -86,6 +87,36 @@ test('a variable that is a secret now stays one, and its former value leaves no 
 
   expect(await restore(appId, 1)).toMatchObject({ number: 3, leftOut });
   expect((await saved(appId)).settings.variables).toEqual({ COLOR: plain('red') });
+});
+
+test('a value that was made secret stays hidden after the secret is deleted, in what is live too', async () => {
+  const { appId, deploymentId } = await newApp('Deleted secret');
+  const { environmentId } = await saved(appId);
+  await update(appId, { variables: { TOKEN: plain('once-plain'), COLOR: plain('red') } });
+  await world.advance(deploymentId);
+  await world.finish(deploymentId);
+  const { deploymentId: second } = await world.tenant((ctx) => createDeployment(ctx, { appId }));
+  await world.advance(second);
+  await world.finish(second);
+  expect((await saved(appId)).live?.settings.variables).toEqual({ TOKEN: plain('once-plain'), COLOR: plain('red') });
+
+  await update(appId, { variables: { COLOR: plain('red') } });
+  const secret = { id: newId('sec'), appId, environmentId, name: 'TOKEN', number: 1 };
+  await world.tenant(({ tx, organizationId }) => tx.secret.create({ data: { ...secret, organizationId } }));
+  const { live, notDeployed } = await saved(appId);
+  expect(live?.settings.variables).toMatchObject({ TOKEN: { value: '••••••' }, COLOR: plain('red') });
+  expect(notDeployed).toContain('variables.TOKEN');
+  await world.tenant(({ tx, clock }) =>
+    tx.secret.update({ where: { id: secret.id }, data: { deletedAt: clock.now() } }),
+  );
+  expect(JSON.stringify(await saved(appId))).not.toContain('once-plain');
+  const version = await world.tenant((ctx) => getConfigVersion(ctx, { appId, number: 1 }));
+  expect(version.leftOut).toEqual([{ name: 'variables.TOKEN', reason: 'was_secret' }]);
+  expect(JSON.stringify(version)).not.toContain('once-plain');
+  const unaware = world.tenant((ctx) => restoreConfig(ctx, { appId, number: 1, leftOut: [] }));
+  await expect(unaware).rejects.toMatchObject({ code: 'config.changed_meanwhile' });
+  const aware = world.tenant((ctx) => restoreConfig(ctx, { appId, number: 1, leftOut: ['variables.TOKEN'] }));
+  expect((await aware).leftOut).toEqual(version.leftOut);
 });
 
 test('a build server that was deleted is left out; the one of now stays', async () => {

@@ -13,5 +13,8 @@ export async function restoreConfig(ctx: Ctx, input: RestoreConfigInput): Promis
   const { number, newestNumber = newest.number } = input;
   if (newestNumber !== newest.number) throw new AppError('config.changed_meanwhile', { number: newest.number });
   const { settings, leftOut } = await loadRestorable(ctx, placement, { number, current: newest.settings });
+  const names = leftOut.map(({ name }) => name).sort();
+  if (input.leftOut !== undefined && input.leftOut.toSorted().join('\n') !== names.join('\n'))
+    throw new AppError('config.changed_meanwhile', { number: newest.number });
   return { ...(await storeConfig(ctx, open, settings, { contentOf: number })), leftOut };
 }

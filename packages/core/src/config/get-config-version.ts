@@ -1,8 +1,9 @@
 // Returns an earlier version of an app's settings, as a restore would save it.
-// Invariant: a plain value leaves the version only while no secret has its name.
+// Invariant: a plain value leaves the version only if no secret has, or had, its name.
 import { AppError, type Ctx, type OrganizationCtx } from '../kernel/index.ts';
 import { type Placement, requirePlacement } from '../placement/index.ts';
 import type { ConfigVersionInput, ConfigVersionView, LeftOut, Settings } from './schema.ts';
+import { findSecretNames, type SecretNames } from './secret-names.ts';
 import { findConfigVersion, findNewestConfig } from './store.ts';
 
 /** Throws config.version_not_found. */
@@ -38,27 +39,16 @@ export async function loadRestorable(
     ]),
     buildServerId: hasBuildServer ? former.buildServerId : current.buildServerId,
   };
-  const leftOut: LeftOut[] = [...secrets].map((name) => ({ name: `variables.${name}`, reason: 'is_secret' }));
+  const leftOut: LeftOut[] = [...secrets].map(([name, state]) => ({
+    name: `variables.${name}`,
+    reason: state === 'secret' ? 'is_secret' : 'was_secret',
+  }));
   if (!hasBuildServer) leftOut.push({ name: 'buildServerId', reason: 'server_missing' });
   return { id, number, createdAt, settings, leftOut };
 }
 
-function keptOf({ variables }: Settings, names: ReadonlySet<string>) {
+function keptOf({ variables }: Settings, names: SecretNames) {
   return Object.entries(variables).filter(([name]) => names.has(name));
-}
-
-async function findSecretNames(
-  ctx: OrganizationCtx,
-  placement: { readonly appId: string; readonly environmentId: string },
-  names: readonly string[],
-): Promise<ReadonlySet<string>> {
-  if (names.length === 0) return new Set();
-  const rows = await ctx.tx.secret.findMany({
-    where: { ...placement, organizationId: ctx.organizationId, deletedAt: null, name: { in: [...names] } },
-    select: { name: true },
-    orderBy: { name: 'asc' },
-  });
-  return new Set(rows.map(({ name }) => name));
 }
 
 async function hasServer(ctx: OrganizationCtx, serverId: string | null): Promise<boolean> {

@@ -5,6 +5,7 @@ import { type PlacementInput, requirePlacement } from '../placement/index.ts';
 import { diffSettings } from './diff-settings.ts';
 import { settingsInEffect } from './rules.ts';
 import type { ConfigView } from './schema.ts';
+import { hideSecretValues } from './secret-names.ts';
 import { findNewestConfig, loadSettings } from './store.ts';
 
 export async function getConfig(ctx: Ctx, input: PlacementInput): Promise<ConfigView> {
@@ -23,6 +24,7 @@ export async function getConfig(ctx: Ctx, input: PlacementInput): Promise<Config
       ? null
       : await ctx.tx.user.findFirst({ where: { id: row.authorUserId }, select: { name: true } });
   const live = await loadLive(ctx, placement.liveReleaseId, config.settings);
+  const notDeployed = live === null ? [] : diffSettings(live.settings, config.settings).map(({ name }) => name);
   return {
     ...config,
     instances: placement.instances,
@@ -32,8 +34,8 @@ export async function getConfig(ctx: Ctx, input: PlacementInput): Promise<Config
     environmentName: placement.environmentName,
     createdAt: row?.createdAt ?? null,
     authorName: author?.name ?? null,
-    notDeployed: live === null ? [] : diffSettings(live.settings, config.settings).map(({ name }) => name),
-    live,
+    notDeployed,
+    live: live === null ? null : { ...live, settings: await hideSecretValues(ctx, placement, live.settings) },
   };
 }
 

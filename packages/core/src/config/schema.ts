@@ -316,15 +316,21 @@ export type UpdateConfigInput = z.infer<typeof updateConfigInputSchema>;
 export const configRefSchema = z.object({ configId: configIdSchema, number: z.number().int() });
 export type ConfigRef = z.infer<typeof configRefSchema>;
 
-export const configVersionInputSchema = placementInputSchema.extend({ number: z.number().int().min(1) });
+/** The column is a 32-bit integer. */
+const versionNumberSchema = z.number().int().max(2_147_483_647);
+
+export const configVersionInputSchema = placementInputSchema.extend({ number: versionNumberSchema.min(1) });
 export type ConfigVersionInput = z.infer<typeof configVersionInputSchema>;
 
 /** Part of a version that a restore leaves as it is now. */
 export const leftOutSchema = z.object({
   /** Path of the setting, such as `buildServerId` or `variables.TOKEN`. */
   name: z.string(),
-  /** `server_missing`: the server was deleted. `is_secret`: a secret has the name of the plain variable now. */
-  reason: z.enum(['server_missing', 'is_secret']),
+  /**
+   * `server_missing`: the server was deleted. `is_secret`: a secret has the name of the plain variable now. `was_secret`: a
+   * secret had it, and was deleted.
+   */
+  reason: z.enum(['server_missing', 'is_secret', 'was_secret']),
 });
 export type LeftOut = z.infer<typeof leftOutSchema>;
 
@@ -340,7 +346,9 @@ export type ConfigVersionView = z.infer<typeof configVersionSchema>;
 
 export const restoreConfigInputSchema = configVersionInputSchema.extend({
   /** Newest version that the caller compared with. The call is refused if there is a newer one. Absent: any. */
-  newestNumber: z.number().int().min(0).optional(),
+  newestNumber: versionNumberSchema.min(0).optional(),
+  /** Names of what the caller was told is left out. The call is refused if it is not the same any more. Absent: any. */
+  leftOut: z.array(z.string().max(300)).max(300).optional(),
 });
 export type RestoreConfigInput = z.infer<typeof restoreConfigInputSchema>;
 

@@ -33,7 +33,8 @@ export function RestoreDialog({ app, config, number, onClose }: RestoreDialogPro
   const formats = useFormats();
   const where = { appId: app.id, environmentId: app.environmentId };
   const version = useQuery(trpc.config.getVersion.queryOptions({ ...where, number }));
-  const { restore, pending, message } = useRestore({ app, number, from: config.number, onDone: onClose });
+  const leftOut = version.data?.leftOut.map(({ name }) => name) ?? [];
+  const { restore, pending, message } = useRestore({ app, number, leftOut, from: config.number, onDone: onClose });
   const lines = version.data === undefined ? [] : settingsLines(config.settings, version.data.settings, formats);
   const effect = effectText(lines.map((line) => line.effect));
   return (
@@ -78,6 +79,7 @@ export function RestoreDialog({ app, config, number, onClose }: RestoreDialogPro
 const REASON: Readonly<Record<LeftOut['reason'], string>> = {
   server_missing: 'The server was deleted, so the build server stays as it is.',
   is_secret: 'This variable is a secret now and stays one.',
+  was_secret: 'A secret had this name and was deleted, so its former plain value is not brought back.',
 };
 
 function LeftOutNotes({ all }: { readonly all: readonly LeftOut[] }) {
@@ -99,12 +101,14 @@ function LeftOutNotes({ all }: { readonly all: readonly LeftOut[] }) {
 interface RestoreInput {
   readonly app: AppDetail;
   readonly number: number;
+  /** Names of what the dialog says is left out. */
+  readonly leftOut: readonly string[];
   /** Version that Undo restores. */
   readonly from: number;
   readonly onDone: () => void;
 }
 
-function useRestore({ app, number, from, onDone }: RestoreInput) {
+function useRestore({ app, number, leftOut, from, onDone }: RestoreInput) {
   const trpc = useTRPC();
   const toast = useToast();
   const queryClient = useQueryClient();
@@ -127,7 +131,7 @@ function useRestore({ app, number, from, onDone }: RestoreInput) {
       });
   const restore = (effect: string) =>
     call.mutate(
-      { ...where, number, newestNumber: from },
+      { ...where, number, newestNumber: from, leftOut: [...leftOut] },
       {
         onSuccess: (restored) => {
           onDone();
