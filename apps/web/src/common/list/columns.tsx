@@ -81,21 +81,19 @@ export function ColumnMenu<Name extends string>({ choice }: { readonly choice: C
         </Button>
       )}
     >
-      {() => (
-        <fieldset className="flex flex-col p-1">
-          <legend className="sr-only">Columns</legend>
-          {choice.options.map(({ name, label }, index) => (
-            <Checkbox
-              key={name}
-              label={label}
-              checked={choice.isShown(name)}
-              onChange={() => choice.toggle(name)}
-              className="min-h-8 cursor-pointer rounded-control px-1.5 hover:bg-hover"
-              {...(index === 0 ? { 'data-autofocus': '' } : {})}
-            />
-          ))}
-        </fieldset>
-      )}
+      <fieldset className="flex flex-col p-1">
+        <legend className="sr-only">Columns</legend>
+        {choice.options.map(({ name, label }, index) => (
+          <Checkbox
+            key={name}
+            label={label}
+            checked={choice.isShown(name)}
+            onChange={() => choice.toggle(name)}
+            className="min-h-8 cursor-pointer rounded-control px-1.5 hover:bg-hover"
+            {...(index === 0 ? { 'data-autofocus': '' } : {})}
+          />
+        ))}
+      </fieldset>
     </PopoverButton>
   );
 }

@@ -1,0 +1,43 @@
+// State of a button with a popup. The popup's code is loaded later: a press before that opens it once it has come.
+import { type MouseEvent, useId, useState } from 'react';
+
+export interface PopupTrigger {
+  readonly 'aria-expanded': boolean;
+  readonly 'aria-controls': string | undefined;
+  readonly onClick: (event: MouseEvent<HTMLButtonElement>) => void;
+}
+
+/** Button and state of a popup that was opened at least once. */
+export interface PopupHandle {
+  readonly id: string;
+  readonly anchor: HTMLElement;
+  readonly open: boolean;
+  readonly setOpen: (open: boolean) => void;
+}
+
+export interface Popup {
+  readonly trigger: PopupTrigger;
+  /** Null until it opens for the first time. */
+  readonly handle: PopupHandle | null;
+  readonly openAt: (anchor: HTMLElement) => void;
+}
+
+export function usePopup(onOpen?: () => void): Popup {
+  const id = useId();
+  const [open, setOpen] = useState(false);
+  const [anchor, setAnchor] = useState<HTMLElement | null>(null);
+  const openAt = (element: HTMLElement) => {
+    if (!open) onOpen?.();
+    setAnchor(element);
+    setOpen(true);
+  };
+  return {
+    trigger: {
+      'aria-expanded': open,
+      'aria-controls': open ? id : undefined,
+      onClick: (event) => (open ? setOpen(false) : openAt(event.currentTarget)),
+    },
+    handle: anchor === null ? null : { id, anchor, open, setOpen },
+    openAt,
+  };
+}
