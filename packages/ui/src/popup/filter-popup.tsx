@@ -18,7 +18,7 @@ const SEARCH_FROM = 9;
 
 const POPUP = cn(
   SURFACE,
-  'max-h-[min(70dvh,26rem,var(--available-height))] min-w-48 max-w-[min(20rem,calc(100vw-1rem))]',
+  'max-h-[min(70dvh,26rem,var(--available-height))] min-w-[max(12rem,var(--anchor-width))] max-w-[min(20rem,calc(100vw-1rem))]',
 );
 const ITEM =
   'flex min-h-8 cursor-pointer items-center gap-2.5 rounded-control px-2.5 py-1 outline-none data-highlighted:bg-hover';

@@ -42,7 +42,9 @@ export function portalProps({ anchor }: PopupHandle) {
 }
 
 export function positionerProps({ anchor }: PopupHandle, align: 'start' | 'end') {
-  return { anchor, align, sideOffset: 4, collisionPadding: 8, className: 'z-50 outline-none' };
+  // Fixed: the edges of a dialog or of a list that scrolls do not cut it.
+  const place = { positionMethod: 'fixed', sideOffset: 4, collisionPadding: 8 } as const;
+  return { ...place, anchor, align, className: 'z-50 outline-none' };
 }
 
 /** Shortcuts of the page must not fire in popups. In lists, Tab leaves to what follows the button. */
