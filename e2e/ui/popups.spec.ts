@@ -1,0 +1,99 @@
+// Browser tests of menus, filters and toasts: late code, focus and accessibility. Runs after product.spec.ts.
+import { expect, type Page, test } from '@playwright/test';
+import { checkAppearance, WIDE } from './accessibility.ts';
+import { openSignedIn } from './signed-in.ts';
+
+test.describe.configure({ mode: 'serial' });
+
+const APPS = '/my-organization/apps';
+
+let page: Page;
+
+test.beforeAll(async ({ browser }) => {
+  page = await openSignedIn(browser);
+});
+test.afterAll(() => page.context().close());
+
+const account = (of: Page) =>
+  of.getByRole('complementary', { name: 'Sidebar' }).getByRole('button', { name: /^Account of/ });
+
+/** The server renders "connecting": another state shows that the page hears keys. */
+async function openApps(of: Page): Promise<void> {
+  await of.goto(APPS);
+  await expect(of.locator('[data-connection="live"]')).toBeVisible();
+}
+
+test('a press before the code of menus has come opens the menu then', async ({ browser }) => {
+  const late = await openSignedIn(browser);
+  try {
+    await late.addInitScript(() => {
+      window.requestIdleCallback = () => 0;
+    });
+    await openApps(late);
+    const held = Promise.withResolvers<void>();
+    await late.route('**/_next/static/chunks/**', async (route) => {
+      await held.promise;
+      await route.continue();
+    });
+    await account(late).click();
+    await expect(account(late)).toHaveAttribute('aria-expanded', 'true');
+    await expect(late.getByRole('menu')).toHaveCount(0);
+    held.resolve();
+    await expect(late.getByRole('menuitemradio', { name: 'System theme' })).toBeFocused();
+  } finally {
+    await late.context().close();
+  }
+});
+
+test('a menu is walked by keys, and returns the focus', async () => {
+  await openApps(page);
+  await account(page).press('ArrowDown');
+  await expect(page.getByRole('menuitemradio', { name: 'System theme' })).toBeFocused();
+  await checkAppearance(page);
+  await page.setViewportSize(WIDE);
+  await page.keyboard.press('End');
+  await expect(page.getByRole('menuitem', { name: 'Sign out' })).toBeFocused();
+  await page.keyboard.press('s');
+  await expect(page.getByRole('menuitemradio', { name: 'System theme' })).toBeFocused();
+  // Shortcuts of the page don't fire in a menu.
+  await page.keyboard.press('?');
+  await expect(page.getByRole('dialog')).toHaveCount(0);
+  await page.keyboard.press('Escape');
+  await expect(page.getByRole('menu')).toHaveCount(0);
+  await expect(account(page)).toBeFocused();
+  // A second press of the button closes.
+  await account(page).click();
+  await expect(page.getByRole('menu', { name: 'Account' })).toBeVisible();
+  await account(page).click();
+  await expect(page.getByRole('menu')).toHaveCount(0);
+});
+
+test('a filter is as accessible open as closed', async () => {
+  const state = page.getByRole('button', { name: /^State:/ }).filter({ visible: true });
+  await state.click();
+  await expect(page.getByRole('option', { name: 'Any state', exact: true })).toBeFocused();
+  await checkAppearance(page);
+  await page.setViewportSize(WIDE);
+  await page.keyboard.press('Escape');
+  await expect(page.getByRole('listbox')).toHaveCount(0);
+  await expect(state).toBeFocused();
+});
+
+test('F6 leads to a toast, whose action is in reach of the keyboard', async () => {
+  await page.keyboard.press('Control+k');
+  await page.getByRole('combobox', { name: 'Search and commands' }).fill('dark theme');
+  await expect(page.getByRole('option', { selected: true })).toHaveText(/^Switch to the/);
+  await page.keyboard.press('Enter');
+  const region = page.getByRole('region', { name: 'Notifications' });
+  await expect(region.getByRole('button', { name: 'Undo' })).toBeVisible();
+  await page.keyboard.press('F6');
+  await expect(region).toBeFocused();
+  await checkAppearance(page);
+  await page.setViewportSize(WIDE);
+  await page.keyboard.press('Tab');
+  await page.keyboard.press('Tab');
+  await expect(region.getByRole('button', { name: 'Undo' })).toBeFocused();
+  await page.keyboard.press('Enter');
+  await expect(page.locator('html[data-theme]')).toHaveCount(0);
+  await expect(region.getByRole('button', { name: 'Undo' })).toHaveCount(0);
+});
