@@ -1,5 +1,5 @@
 // Look, place and keys that all popups share.
-import { type KeyboardEvent, useEffect, useState } from 'react';
+import { type KeyboardEvent, useLayoutEffect, useState } from 'react';
 import type { PopupHandle } from '../lib/use-popup.ts';
 
 export const SURFACE =
@@ -14,7 +14,7 @@ interface ChangeDetails {
 /** State of the popup's root. It opens after its first render: Base UI moves the focus only into a popup that opens. */
 export function useRootProps({ anchor, open, setOpen }: PopupHandle) {
   const [isRendered, setIsRendered] = useState(false);
-  useEffect(() => setIsRendered(true), []);
+  useLayoutEffect(() => setIsRendered(true), []);
   return {
     open: open && isRendered,
     onOpenChange: (isOpen: boolean, { reason, event, cancel }: ChangeDetails) => {

@@ -1,7 +1,7 @@
 'use client';
 // Popup of a menu, on Base UI.
 import { Menu } from '@base-ui/react/menu';
-import { createContext, type ReactNode, useContext, useEffect, useRef } from 'react';
+import { createContext, type ReactNode, useContext, useLayoutEffect, useRef } from 'react';
 import { cn } from '../lib/class-names.ts';
 import { MenuItemContext, type MenuItemProps } from '../lib/menu-item.ts';
 import type { PopupHandle } from '../lib/use-popup.ts';
@@ -40,12 +40,15 @@ export function MenuPopup({ handle, label, align, children }: MenuPopupProps) {
   );
 }
 
-/** Focuses the first item of the menu as it opens. Base UI does so for its own trigger only. */
+/** Focuses the first item as the menu opens, before another key is pressed. Base UI does so for its own trigger only. */
 function FirstItemFocus() {
   const mark = useRef<HTMLSpanElement>(null);
-  useEffect(() => {
-    const items = mark.current?.parentElement?.querySelector<HTMLElement>('[role^="menuitem"]:not([data-disabled])');
-    items?.focus({ preventScroll: true });
+  useLayoutEffect(() => {
+    // Base UI knows its items once all of them are in place.
+    queueMicrotask(() => {
+      const item = mark.current?.parentElement?.querySelector<HTMLElement>('[role^="menuitem"]:not([data-disabled])');
+      item?.focus({ preventScroll: true });
+    });
   }, []);
   return <span ref={mark} hidden />;
 }

@@ -9,6 +9,8 @@ import type { QueuedToast, ToastInput } from '../toast.tsx';
 
 const SHOWN_MS = 6000;
 const SHOWN_MAX = 3;
+/** A toast asks nothing: it is no dialog, as Base UI says it is. */
+const GROUP = { role: 'group', 'aria-modal': undefined } as const;
 
 export interface ToastRegionProps {
   readonly queue: readonly QueuedToast[];
@@ -42,7 +44,7 @@ function Toasts({ queue, onShown }: ToastRegionProps) {
     <Toast.Root
       key={toast.id}
       toast={toast}
-      role="group"
+      {...GROUP}
       swipeDirection={['right', 'down']}
       className="pointer-events-auto flex translate-x-(--toast-swipe-movement-x) translate-y-(--toast-swipe-movement-y) animate-arrive items-start gap-3 rounded-card border border-line bg-raised py-2.5 pr-2 pl-3.5 shadow-float data-limited:hidden"
     >
@@ -54,13 +56,10 @@ function Toasts({ queue, onShown }: ToastRegionProps) {
         <Toast.Description className="mt-0.5 text-sm text-ink-soft" />
         <ToastAction action={toast.data?.action} onDone={() => close(toast.id)} />
       </div>
-      <Toast.Close
-        render={
-          <IconButton label="Dismiss" size="small">
-            <CrossIcon size={14} />
-          </IconButton>
-        }
-      />
+      {/* Toasts are never stacked: a close button of Base UI would be hidden until the stack unfolds. */}
+      <IconButton label="Dismiss" size="small" onClick={() => close(toast.id)}>
+        <CrossIcon size={14} />
+      </IconButton>
     </Toast.Root>
   ));
 }
