@@ -7,7 +7,7 @@ import { useGuardedPush } from '../common/form/unsaved-changes.tsx';
 import { useSignOut } from '../common/identity/use-sign-out.ts';
 import { useMe } from '../common/organization/me.tsx';
 import { accountPath } from '../common/organization/paths.ts';
-import { docsPath } from '../common/page/docs.ts';
+import { docsPath } from '../common/page/docs-paths.ts';
 import { HoverLink } from '../common/page/hover-link.tsx';
 import { useTheme } from '../common/theme/use-theme.ts';
 import { ApprovalCount } from './approval-count.tsx';

@@ -2,7 +2,7 @@
 // Help menu: documentation, keyboard shortcuts, and the running version with its changelog.
 import { Menu, MenuItem, MenuLabel, MenuSeparator } from '@fairlead/ui/menu';
 import { BookOpen, CircleHelp, Code, Keyboard, Newspaper } from 'lucide-react';
-import { apiReferencePath, changelogPath, docsPath } from '../common/page/docs.ts';
+import { apiReferencePath, changelogPath, docsPath } from '../common/page/docs-paths.ts';
 import { useNavigate } from '../common/page/navigation-progress.ts';
 
 export interface HelpMenuProps {

@@ -1,4 +1,5 @@
 // Pages of the documentation that the dashboard serves, each a file in `docs/`. Pure.
+import { docsPath } from './docs-paths.ts';
 
 export interface DocPage {
   /** Name in its URL. */
@@ -9,10 +10,6 @@ export interface DocPage {
   readonly summary: string;
   readonly keywords: readonly string[];
 }
-
-export const docsPath = '/docs';
-export const apiReferencePath = '/docs/api';
-export const changelogPath = '/docs/changelog';
 
 export const DOC_PAGES: readonly DocPage[] = [
   { name: 'guide', title: 'Guide', summary: 'The whole product, task by task.', keywords: ['help', 'docs', 'manual'] },

@@ -2,7 +2,7 @@
 import { buttonClass } from '@fairlead/ui/button';
 import { Logo } from '@fairlead/ui/logo';
 import type { ReactNode } from 'react';
-import { docsPath } from './docs.ts';
+import { docsPath } from './docs-paths.ts';
 
 export interface ProblemPageProps {
   readonly children: ReactNode;

@@ -1,5 +1,6 @@
 // Addresses of links in the documentation, as the dashboard serves it. Pure.
-import { changelogPath, DOC_PAGES, docPath } from '../../common/page/docs.ts';
+import { DOC_PAGES, docPath } from '../../common/page/docs.ts';
+import { changelogPath } from '../../common/page/docs-paths.ts';
 
 /** Returns null for a file that the dashboard doesn't serve: its name stays as text. */
 export function hrefOfDoc(href: string): string | null {

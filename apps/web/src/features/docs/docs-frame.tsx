@@ -1,7 +1,8 @@
 // Frame of the documentation: its pages at the side, one page beside them.
 import { cn } from '@fairlead/ui/lib/class-names';
 import type { ReactNode } from 'react';
-import { apiReferencePath, changelogPath, DOC_PAGES, docPath, docsPath } from '../../common/page/docs.ts';
+import { DOC_PAGES, docPath } from '../../common/page/docs.ts';
+import { apiReferencePath, changelogPath, docsPath } from '../../common/page/docs-paths.ts';
 import { HoverLink } from '../../common/page/hover-link.tsx';
 import { Crumbs, Page } from '../../common/page/page.tsx';
 

@@ -1,6 +1,6 @@
 // Changelog of the running version.
 import type { Metadata } from 'next';
-import { changelogPath } from '../../../common/page/docs.ts';
+import { changelogPath } from '../../../common/page/docs-paths.ts';
 import { DocsFrame } from '../../../features/docs/docs-frame.tsx';
 import { parseMarkdown } from '../../../features/docs/markdown.ts';
 import { MarkdownView } from '../../../features/docs/markdown-view.tsx';
