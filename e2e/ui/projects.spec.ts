@@ -77,6 +77,8 @@ test('a project is created with a unique name, and renamed', async () => {
 test('the switcher shows one project by keyboard, and the URL keeps it', async () => {
   await page.goto(ORGANIZATION);
   await switcher('All projects').press('ArrowDown');
+  // The code of menus may still be loading.
+  await expect(page.getByRole('menuitemradio', { name: 'All projects' })).toBeFocused();
   await page.keyboard.press('End');
   await page.keyboard.press('ArrowUp');
   await page.keyboard.press('Enter');
