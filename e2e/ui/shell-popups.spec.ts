@@ -1,5 +1,5 @@
 // Browser tests of menus, filters and toasts: late code, focus and accessibility. Runs after product.spec.ts.
-import { expect, type Page, test } from '@playwright/test';
+import { type Browser, expect, type Page, test } from '@playwright/test';
 import { checkAppearance, WIDE } from './accessibility.ts';
 import { openSignedIn } from './signed-in.ts';
 
@@ -23,7 +23,8 @@ async function openApps(of: Page): Promise<void> {
   await expect(of.locator('[data-connection="live"]')).toBeVisible();
 }
 
-test('a press before the code of menus has come opens the menu then', async ({ browser }) => {
+/** Opens the apps in a browser that gets the code of popups only when `release` is called. */
+async function withLateCode(browser: Browser, work: (late: Page, release: () => void) => Promise<void>): Promise<void> {
   const late = await openSignedIn(browser);
   try {
     await late.addInitScript(() => {
@@ -35,14 +36,33 @@ test('a press before the code of menus has come opens the menu then', async ({ b
       await held.promise;
       await route.continue();
     });
-    await account(late).click();
-    await expect(account(late)).toHaveAttribute('aria-expanded', 'true');
-    await expect(late.getByRole('menu')).toHaveCount(0);
-    held.resolve();
-    await expect(late.getByRole('menuitemradio', { name: 'System theme' })).toBeFocused();
+    await work(late, held.resolve);
   } finally {
     await late.context().close();
   }
+}
+
+test('a press before the code of menus has come opens the menu then', async ({ browser }) => {
+  await withLateCode(browser, async (late, release) => {
+    await account(late).click();
+    await expect(late.getByRole('menu')).toHaveCount(0);
+    release();
+    await expect(late.getByRole('menuitemradio', { name: 'System theme' })).toBeFocused();
+  });
+});
+
+test('a menu that comes late leaves the focus to who is elsewhere by then', async ({ browser }) => {
+  await withLateCode(browser, async (late, release) => {
+    await account(late).click();
+    const search = late.getByRole('searchbox').filter({ visible: true }).first();
+    await search.focus();
+    const loaded = late.waitForResponse('**/_next/static/chunks/**');
+    release();
+    await loaded;
+    await search.pressSequentially('hello');
+    await expect(search).toHaveValue('hello');
+    await expect(late.getByRole('menu')).toHaveCount(0);
+  });
 });
 
 test('a menu is walked by keys, and returns the focus', async () => {

@@ -64,8 +64,8 @@ export function CommandDialog(props: CommandDialogProps) {
 function CommandSearch({ query, onQueryChange, placeholder, groups, onSelect, level, pending }: CommandDialogProps) {
   const scope = `${level?.title ?? ''}\n${query}`;
   const [highlighted, setHighlighted] = useState<CommandRow | undefined>();
-  /** Search in which the person moved the highlight. */
-  const [moved, setMoved] = useState<string | null>(null);
+  /** Row to which the person moved the highlight, and in which search. */
+  const [moved, setMoved] = useState<{ readonly scope: string; readonly id: string | undefined } | null>(null);
   /** Search for which Enter was pressed while its results were loading. */
   const [entered, setEntered] = useState<string | null>(null);
   const items = groups.map(({ heading, rows }) => ({ value: heading, items: rows }));
@@ -94,7 +94,7 @@ function CommandSearch({ query, onQueryChange, placeholder, groups, onSelect, le
       keepHighlight
       onItemHighlighted={(row, { reason }) => {
         setHighlighted(row);
-        if (reason === 'keyboard' || reason === 'pointer') setMoved(scope);
+        if (reason === 'keyboard' || reason === 'pointer') setMoved({ scope, id: row?.id });
       }}
     >
       <div className="flex h-12 items-center gap-2 border-line border-b px-4">
@@ -117,9 +117,16 @@ function CommandSearch({ query, onQueryChange, placeholder, groups, onSelect, le
             if (event.key === 'Backspace' && query === '' && level !== null) {
               event.preventDefault();
               level.onBack();
-            } else if (event.key === 'Enter' && pending && moved !== scope) {
-              event.preventBaseUIHandler();
-              setEntered(scope);
+            } else if (event.key === 'Enter') {
+              // A held key runs nothing, nor does one that completes a word of an input method.
+              const isOwn = event.repeat || event.nativeEvent.isComposing;
+              const waits = pending && moved?.scope !== scope;
+              // Late results moved another row below the highlight: the next Enter runs it.
+              const isOther = moved?.scope === scope && moved.id !== highlighted?.id;
+              if (isOwn || waits || isOther) event.preventBaseUIHandler();
+              if (isOwn) return;
+              if (waits) setEntered(scope);
+              else if (isOther) setMoved({ scope, id: highlighted?.id });
             }
           }}
           placeholder={placeholder}

@@ -10,6 +10,11 @@ type Popups = typeof import('./popup/popups.ts');
 
 const RETRY_AFTER_MS = 2000;
 let popups: Promise<Popups> | null = null;
+let areLoaded = false;
+
+export function arePopupsLoaded(): boolean {
+  return areLoaded;
+}
 
 /** Loads the popups, once. A failure is repeated: a press without a network opens its popup when the network is back. */
 export function loadPopups(): Promise<Popups> {
@@ -20,7 +25,9 @@ export function loadPopups(): Promise<Popups> {
 async function repeat(): Promise<Popups> {
   for (;;) {
     try {
-      return await import('./popup/popups.ts');
+      const loaded = await import('./popup/popups.ts');
+      areLoaded = true;
+      return loaded;
     } catch {
       await new Promise((resolve) => setTimeout(resolve, RETRY_AFTER_MS));
     }

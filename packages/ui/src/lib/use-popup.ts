@@ -1,5 +1,7 @@
-// State of a button with a popup. The popup's code is loaded later: a press before that opens it once it has come.
+// State of a button with a popup. The popup's code is loaded later: a press before that opens it once it has come, unless
+// the person is elsewhere by then.
 import { type MouseEvent, useId, useState } from 'react';
+import { arePopupsLoaded, loadPopups } from '../popups.tsx';
 
 export interface PopupTrigger {
   readonly 'aria-expanded': boolean;
@@ -26,10 +28,15 @@ export function usePopup(onOpen?: () => void): Popup {
   const id = useId();
   const [open, setOpen] = useState(false);
   const [anchor, setAnchor] = useState<HTMLElement | null>(null);
-  const openAt = (element: HTMLElement) => {
-    if (!open) onOpen?.();
+  const show = (element: HTMLElement) => {
     setAnchor(element);
     setOpen(true);
+  };
+  const openAt = (element: HTMLElement) => {
+    if (!open) onOpen?.();
+    if (arePopupsLoaded()) show(element);
+    // A popup takes the focus: a key that is pressed in a field meanwhile must not run one of its items.
+    else void loadPopups().then(() => isAt(element) && show(element));
   };
   return {
     trigger: {
@@ -40,4 +47,9 @@ export function usePopup(onOpen?: () => void): Popup {
     handle: anchor === null ? null : { id, anchor, open, setOpen },
     openAt,
   };
+}
+
+/** Some browsers don't focus a button that is pressed. */
+function isAt(anchor: HTMLElement): boolean {
+  return anchor.isConnected && [anchor, document.body].includes(document.activeElement as HTMLElement);
 }

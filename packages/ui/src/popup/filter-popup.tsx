@@ -108,7 +108,7 @@ function SearchedList(props: FilterPopupProps) {
               autoComplete="off"
               spellCheck={false}
               placeholder="Search"
-              className="sticky top-0 z-10 mb-1 h-8 w-full rounded-control border border-line-control bg-surface px-2.5 text-ink placeholder:text-ink-faint max-sm:text-lg"
+              className="sticky top-0 z-10 mb-1 h-8 w-full rounded-control border border-line-control bg-field px-2.5 text-ink placeholder:text-ink-faint max-sm:text-lg"
             />
             <Combobox.List id={handle.id} aria-label={label} className="outline-none">
               {(option: FilterOption) => (
