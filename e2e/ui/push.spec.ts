@@ -123,7 +123,7 @@ test('a push goes live, and its delivery says why', async () => {
 test('a paused push is held, and deployed when deploys resume', async () => {
   await page.goto(`${ORGANIZATION}/apps/storefront/settings/deploys`);
   await page.getByRole('button', { name: 'Pause deploys' }).click();
-  await expect(page.getByText('Pushes are recorded and not deployed.', { exact: false })).toBeVisible();
+  await expect(page.getByText('Pushes are recorded but not deployed.', { exact: false })).toBeVisible();
   expect(await host.push(store, 'Greet quietly', respondingApp('third'))).toBe(202);
   await expect(async () => {
     await page.reload();

@@ -2,6 +2,7 @@
 import { expect, type Page, test } from '@playwright/test';
 import { ADA, signIn } from '../../tools/lib/dashboard-client.ts';
 import { checkAppearance } from './accessibility.ts';
+import { waitUntilLoaded } from './page-load.ts';
 import { openSignedIn } from './signed-in.ts';
 
 test.describe.configure({ mode: 'serial' });
@@ -64,6 +65,8 @@ test('all pages then show numbers and times so, as the server renders them', asy
 
 test('the days of a filter are those of the time zone', async () => {
   await page.goto(`${ORGANIZATION}/settings/audit`);
+  // What is typed before the page hears keys is lost.
+  await waitUntilLoaded(page);
   await page.getByLabel('From (day)').fill('2026-01-02');
   await expect(page.getByRole('link', { name: 'CSV', exact: true })).toHaveAttribute(
     'href',

@@ -2,6 +2,7 @@
 // deployment. Runs after product.spec.ts, which leaves two releases, the first of them live.
 import { expect, type Page, test } from '@playwright/test';
 import { checkAppearance } from './accessibility.ts';
+import { waitUntilLoaded } from './page-load.ts';
 import { openSignedIn } from './signed-in.ts';
 
 test.describe.configure({ mode: 'serial' });
@@ -56,6 +57,8 @@ test('a start command for a shell is shown as it was typed', async () => {
   const save = page.getByRole('button', { name: 'Save' });
   const line = 'exec node server.js --title "Two words" $PORT';
   await page.goto(`${APP}/settings/runtime`);
+  // What is typed before the page hears keys is lost.
+  await waitUntilLoaded(page);
   await command.fill(line);
   await save.click();
   await expect(save).toBeDisabled();

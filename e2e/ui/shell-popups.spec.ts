@@ -1,6 +1,7 @@
 // Browser tests of menus, filters and toasts: late code, focus and accessibility. Runs after product.spec.ts.
 import { type Browser, expect, type Page, test } from '@playwright/test';
 import { checkAppearance, WIDE } from './accessibility.ts';
+import { waitUntilLoaded } from './page-load.ts';
 import { openSignedIn } from './signed-in.ts';
 
 test.describe.configure({ mode: 'serial' });
@@ -17,10 +18,9 @@ test.afterAll(() => page.context().close());
 const account = (of: Page) =>
   of.getByRole('complementary', { name: 'Sidebar' }).getByRole('button', { name: /^Account of/ });
 
-/** The server renders "connecting": another state shows that the page hears keys. */
 async function openApps(of: Page): Promise<void> {
   await of.goto(APPS);
-  await expect(of.locator('[data-connection="live"]')).toBeVisible();
+  await waitUntilLoaded(of);
 }
 
 /** Opens the apps in a browser that gets the code of popups only when `release` is called. */

@@ -202,7 +202,7 @@ test('the redirect comes back to the session that started it, once', async () =>
   const other = await askGithub(attacker.cookie);
   await expect(
     api.caller(attacker.cookie).account.completeGithubLink({ ...other, code: replayed.code }),
-  ).rejects.toThrow('refused the code');
+  ).rejects.toThrow('rejected the code');
   const guessed = { state: 'guessed', code: 'guessed' };
   await expect(api.caller(victim.cookie).account.completeGithubLink(guessed)).rejects.toThrow('used before');
 });

@@ -119,7 +119,7 @@ test('an installation that GitHub does not show to the person, or of another app
     'does not show this installation',
   );
   const retry = installAtGithub(fake, (await as(owner).github.startInstall({ githubAppId })).url);
-  await expect(as(owner).github.completeInstall({ ...retry, code: 'forged' })).rejects.toThrow('refused the code');
+  await expect(as(owner).github.completeInstall({ ...retry, code: 'forged' })).rejects.toThrow('rejected the code');
 });
 
 test('suspended, removed, renamed and lost ones are followed, and nothing is made of them', async () => {
