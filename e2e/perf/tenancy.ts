@@ -164,7 +164,7 @@ function filteredLists(app: AppSummary, deployment: DeploymentSummary, server: S
     { name: 'app.list, server, state', run: (ctx) => listApps(ctx, { limit, serverId, state: 'healthy' }, links) },
     { name: 'deployment.list, search', run: (ctx) => listDeployments(ctx, { limit, search: 'cache' }) },
     {
-      name: 'deployment.list, search of nothing',
+      name: 'deployment.list, search without results',
       run: (ctx) => listDeployments(ctx, { limit, search: 'no such text' }),
     },
     { name: 'deployment.list, state', run: (ctx) => listDeployments(ctx, { limit, state: 'failed' }) },
@@ -192,7 +192,7 @@ function filteredLists(app: AppSummary, deployment: DeploymentSummary, server: S
     { name: 'server.list', run: (ctx) => listServers(ctx, { limit, sort: 'state' }) },
     { name: 'audit.list', run: (ctx) => listAudit(ctx, { limit }) },
     { name: 'audit.list, search', run: (ctx) => listAudit(ctx, { limit, search: 'billing' }) },
-    { name: 'audit.list, search of nothing', run: (ctx) => listAudit(ctx, { limit, search: 'no such text' }) },
+    { name: 'audit.list, search without results', run: (ctx) => listAudit(ctx, { limit, search: 'no such text' }) },
     { name: 'audit.list, action', run: (ctx) => listAudit(ctx, { limit, action: 'deployment.rollback' }) },
     { name: 'audit.list, unknown action', run: (ctx) => listAudit(ctx, { limit, action: 'secret.reveal' }) },
     { name: 'audit.list, actor', run: (ctx) => listAudit(ctx, { limit, actorId: userId }) },

@@ -57,8 +57,8 @@ test('a wrong record shows where the name leads, and the right one makes it read
 });
 
 test('the name is verified by its TXT record', async () => {
-  await page.locator('summary', { hasText: 'Proof of ownership' }).press('Enter');
-  const proof = page.getByRole('region', { name: 'Record that verifies the name' });
+  await page.locator('summary', { hasText: 'Domain verification' }).press('Enter');
+  const proof = page.getByRole('region', { name: 'Verification record' });
   await proof.getByRole('button', { name: /^Copy value fairlead-/ }).click();
   const token = await page.evaluate(() => navigator.clipboard.readText());
   await setDnsRecords(`_fairlead-challenge.${HOST}`, [{ type: 'TXT', value: token }]);

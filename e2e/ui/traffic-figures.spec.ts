@@ -139,7 +139,7 @@ test('once it is quiet, every figure of the app is the API’s', async () => {
 
 test('the overview shows the figures of the app and of its server from the API', async () => {
   await page.goto(`/${ORGANIZATION}`);
-  const row = page.getByRole('row').filter({ hasText: 'hello' }).first();
+  const row = page.getByRole('row').filter({ has: page.locator('a[href$="/apps/hello"]') });
   // The last half hour moves on meanwhile.
   await expect(async () => {
     await page.reload();

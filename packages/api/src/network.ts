@@ -60,7 +60,7 @@ export const changesNetwork = needsServerWrite<UpdateConfigInput>('to change `pr
 
 /** An earlier version may open access that was closed since. */
 export const restoresNetwork = needsServerWrite<ConfigVersionInput>(
-  'if the version has another `privateNetwork` or other `serverPorts`',
+  'if the version changes `privateNetwork` or `serverPorts`',
   {
     reads: ['appId', 'environmentId'],
     denied: 'config.network_closed',

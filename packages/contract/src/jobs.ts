@@ -22,8 +22,8 @@ export interface JobDefinition<Name extends string = string, Schema extends z.Zo
   readonly payload: Schema;
   readonly attemptsMax: number;
   /**
-   * Five cron fields, UTC, or a plain interval; null when it is only ever enqueued. A process runs an interval job `runsMax`
-   * times at once, 1 without it: more is for jobs that leave out what an earlier run is busy with.
+   * Five cron fields, UTC, or a plain interval; null when it is only ever enqueued. `runsMax`: concurrent runs of an interval
+   * job in one process. Default: 1. Use more only for jobs that skip organizations that an earlier run still processes.
    */
   readonly every: { readonly cron: string } | { readonly intervalMs: number; readonly runsMax?: number } | null;
 }

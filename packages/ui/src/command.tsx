@@ -56,7 +56,8 @@ export function CommandDialog(props: CommandDialogProps) {
       onKeyDown={(event) => event.stopPropagation()}
       className="mx-auto mt-[12vh] w-[calc(100vw-2rem)] max-w-xl overflow-hidden rounded-card border border-line bg-raised p-0 text-ink shadow-float open:animate-arrive"
     >
-      {open ? <CommandSearch {...props} /> : null}
+      {/* Each level begins at its first row. */}
+      {open ? <CommandSearch key={props.level?.title} {...props} /> : null}
     </dialog>
   );
 }
@@ -79,8 +80,6 @@ function CommandSearch({ query, onQueryChange, placeholder, groups, onSelect, le
 
   return (
     <Autocomplete.Root
-      // Each level begins at its first row.
-      key={level?.title}
       open
       inline
       mode="none"
@@ -118,10 +117,10 @@ function CommandSearch({ query, onQueryChange, placeholder, groups, onSelect, le
               event.preventDefault();
               level.onBack();
             } else if (event.key === 'Enter') {
-              // A held key runs nothing, nor does one that completes a word of an input method.
+              // Ignores Enter from a held key or an input method (IME).
               const isOwn = event.repeat || event.nativeEvent.isComposing;
               const waits = pending && moved?.scope !== scope;
-              // Late results moved another row below the highlight: the next Enter runs it.
+              // If late results moved another row under the highlight, this Enter only confirms it; the next one runs it.
               const isOther = moved?.scope === scope && moved.id !== highlighted?.id;
               if (isOwn || waits || isOther) event.preventBaseUIHandler();
               if (isOwn) return;

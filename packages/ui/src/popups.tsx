@@ -1,5 +1,5 @@
 'use client';
-// Popups on Base UI, in one chunk that no page loads first. They suspend until it has come.
+// Lazy-loaded popups on Base UI, in one chunk. They suspend until it is loaded.
 import { use } from 'react';
 import type { FilterPopupProps } from './popup/filter-popup.tsx';
 import type { MenuPopupProps } from './popup/menu-popup.tsx';
@@ -18,16 +18,19 @@ export function arePopupsLoaded(): boolean {
 
 /** Loads the popups, once. A failure is repeated: a press without a network opens its popup when the network is back. */
 export function loadPopups(): Promise<Popups> {
-  popups ??= repeat();
+  if (popups === null) {
+    popups = repeat();
+    void popups.then(() => {
+      areLoaded = true;
+    });
+  }
   return popups;
 }
 
 async function repeat(): Promise<Popups> {
   for (;;) {
     try {
-      const loaded = await import('./popup/popups.ts');
-      areLoaded = true;
-      return loaded;
+      return await import('./popup/popups.ts');
     } catch {
       await new Promise((resolve) => setTimeout(resolve, RETRY_AFTER_MS));
     }

@@ -1,5 +1,5 @@
-// Lets items of many organizations have their turn: what one of them causes, such as a slow server, keeps no other waiting.
-// A job that uses it runs again while an earlier run still waits for some organizations, and takes items of the others.
+// Runs a job's items with concurrency per organization, so that one organization's slow server delays no other. A job that uses
+// it runs again while an earlier run still processes some organizations, and skips those.
 import type { JobName } from '@fairlead/contract/jobs';
 import type { Log } from '@fairlead/core/kernel';
 
@@ -12,7 +12,7 @@ interface Work<T> {
 }
 
 export interface OrganizationTurns {
-  /** Organizations that an earlier run of the job is not done with; the next run leaves them out. */
+  /** Organizations that an earlier run of the job still processes; the next run skips them. */
   busy(job: JobName): readonly string[];
   /**
    * Runs the items of one organization one after another, and some organizations at the same time. Logs an unexpected error

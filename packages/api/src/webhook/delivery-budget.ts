@@ -1,5 +1,5 @@
-// Keeps each organization's webhooks within its bytes for a day. Counts stored bytes once a minute, and what is taken since;
-// other processes' bytes count from the next count on.
+// Enforces an organization's byte limits for webhooks of 24 hours. Reloads the stored bytes every minute, so it counts other
+// processes' bytes with that delay.
 import type { OrganizationId } from '@fairlead/contract/ids';
 import type { Clock } from '@fairlead/core/kernel';
 import { type DeliveryBudget, type DeliveryLimits, loadDeliveryBudget, type NewDelivery } from '@fairlead/core/push';
@@ -12,7 +12,7 @@ export interface DeliveryBudgets {
 
 interface Counted {
   readonly countedAtMs: number;
-  /** Shared by all deliveries that arrive while it is loaded. */
+  /** Promise that deliveries share which arrive while it is loaded. */
   readonly budget: Promise<DeliveryBudget>;
 }
 

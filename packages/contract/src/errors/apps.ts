@@ -106,9 +106,11 @@ export const appErrors = {
     "This release runs in another environment. Promote it to deploy it here with this environment's settings and secrets.",
   ),
   'release.same_environment': conflict('This release already belongs to this environment. Roll back to it instead.'),
-  'config.version_not_found': missing('There is no such version of the settings.'),
+  'config.version_not_found': missing(
+    'There is no such version of the settings. Reload the list of versions and choose another.',
+  ),
   'config.changed_meanwhile': conflict(
-    'The settings were saved again meanwhile. Look at the changes again, then restore the version.',
+    'The settings or what can be restored changed in the meantime. Close the dialog, review the changes, then restore again.',
   ),
   'config.image_missing': invalid('Name the image that should run.'),
   'config.socket_in_container': invalid(
@@ -251,7 +253,9 @@ export const appErrors = {
   ),
   'domain.base_taken': conflict('Another server has this base domain. Choose a different one for each server.'),
   'domain.not_public': conflict('This name resolves to the local machine, so it has no DNS records to check.'),
-  'domain.not_proven': conflict('This name is not verified, so there is nothing to release or transfer.'),
+  'domain.not_proven': conflict(
+    'This name is not verified, so there is nothing to release or transfer. Verify it with its TXT record first.',
+  ),
   'domain.transfer_invalid': conflict(
     'This transfer code is not valid for the name: it was used or replaced, or it has expired. Ask for a new one.',
   ),

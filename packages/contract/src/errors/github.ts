@@ -48,7 +48,7 @@ export const githubErrors = {
     'GitHub no longer accepts the key of this GitHub App. It was probably deleted on GitHub: remove it here and connect again.',
   ),
   'github.forbidden': failed(
-    'GitHub rejected the request. The installation may be suspended, or lacks a permission that its owner must accept.',
+    'GitHub rejected the request. Open the installation at GitHub: resume it if it is suspended, or accept the permissions it asks for.',
   ),
   'github.rate_limited': failed('GitHub limits the rate of requests. Try again in a few minutes.', { retryable: true }),
   'github.unreachable': failed(

@@ -1,5 +1,5 @@
 // Returns an earlier version of an app's settings, as a restore would save it.
-// Invariant: a plain value leaves the version only if no secret has, or had, its name.
+// Invariant: never returns the plain value of a variable that is or was a secret.
 import { AppError, type Ctx, type OrganizationCtx } from '../kernel/index.ts';
 import { type Placement, requirePlacement } from '../placement/index.ts';
 import type { ConfigVersionInput, ConfigVersionView, LeftOut, Settings } from './schema.ts';

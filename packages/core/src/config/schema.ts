@@ -345,9 +345,9 @@ export const configVersionSchema = z.object({
 export type ConfigVersionView = z.infer<typeof configVersionSchema>;
 
 export const restoreConfigInputSchema = configVersionInputSchema.extend({
-  /** Newest version that the caller compared with. The call is refused if there is a newer one. Absent: any. */
+  /** Newest version that the caller compared with. The call is rejected if there is a newer one. Absent: any. */
   newestNumber: versionNumberSchema.min(0).optional(),
-  /** Names of what the caller was told is left out. The call is refused if it is not the same any more. Absent: any. */
+  /** Names that the caller expects in `leftOut`. The call is rejected if they differ. Absent: any. */
   leftOut: z.array(z.string().max(300)).max(300).optional(),
 });
 export type RestoreConfigInput = z.infer<typeof restoreConfigInputSchema>;

@@ -32,7 +32,7 @@ export async function findSecretNames(
   return found;
 }
 
-/** Takes the place of a value that is shown to nobody. */
+/** Replaces a hidden value. */
 const HIDDEN = '••••••';
 
 /** Returns the settings without the values of such variables. */

@@ -1,5 +1,5 @@
 // Bytes of webhooks that one organization may store within a day, so that it can't fill the disk: they are kept for a month.
-// No webhook of an app can use up what others need, nor can pull requests of strangers stop pushes.
+// Separate limits keep one app webhook from blocking others, and strangers' pull requests from blocking pushes.
 import type { OrganizationId } from '@fairlead/contract/ids';
 import type { SystemCtx } from '../kernel/index.ts';
 import type { NewDelivery } from './record-deliveries.ts';

@@ -57,7 +57,9 @@ async function readText(response: Response): Promise<string> {
 /** Returns the error for a refused request. */
 export function refusal(provider: string, { status, text }: ApiResponse): DnsProviderError {
   const reason =
-    status === 401 || status === 403 ? 'rejected the credentials, or they lack rights' : 'rejected the request';
+    status === 401 || status === 403
+      ? 'rejected the credentials: they are wrong or lack a permission'
+      : 'rejected the request';
   return new DnsProviderError('refused', `${provider} ${reason} (status ${status})${detailOf(text)}.`);
 }
 

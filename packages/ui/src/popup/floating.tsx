@@ -47,7 +47,7 @@ export function positionerProps({ anchor }: PopupHandle, align: 'start' | 'end')
   return { ...place, anchor, align, className: 'z-50 outline-none' };
 }
 
-/** Shortcuts of the page must not fire in popups. In lists, Tab leaves to what follows the button. */
+/** Shortcuts of the page must not fire in popups. In lists, Tab closes the list and moves on from the button. */
 export function listKeys({ anchor, setOpen }: PopupHandle) {
   return (event: KeyboardEvent<HTMLElement>) => {
     event.stopPropagation();

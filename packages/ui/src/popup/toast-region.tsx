@@ -9,7 +9,7 @@ import type { QueuedToast, ToastInput } from '../toast.tsx';
 
 const SHOWN_MS = 6000;
 const SHOWN_MAX = 3;
-/** A toast asks nothing: it is no dialog, as Base UI says it is. */
+/** Overrides Base UI's dialog role: a toast needs no answer. */
 const GROUP = { role: 'group', 'aria-modal': undefined } as const;
 
 export interface ToastRegionProps {

@@ -16,7 +16,7 @@ interface Props {
   readonly children: ReactNode;
 }
 
-/** Only titles the pages: a 404 here would leave them without any title. The layout responds to what is missing. */
+/** Sets only the title. A notFound() here would leave the 404 page without one; the layout calls it instead. */
 export async function generateMetadata({ params }: Pick<Props, 'params'>): Promise<Metadata> {
   const { organization: slug } = await params;
   const api = await pageApi(slug);

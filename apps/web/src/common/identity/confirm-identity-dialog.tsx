@@ -23,7 +23,7 @@ const DIALOG = {
   },
   'session.second_factor_required': {
     title: 'Confirm your second factor',
-    detail: 'Your account has a second factor, and this session has not proven it yet.',
+    detail: 'Your account uses a second factor. Confirm it to continue.',
     label: 'Code',
     refused: "That passkey wasn't accepted. Try again, or enter a code.",
   },

@@ -96,7 +96,7 @@ function RemoveForm({ account, onDone }: { readonly account: GithubAccount; read
   return (
     <div className="flex flex-col gap-4">
       <p className="text-pretty text-ink-soft">
-        Fairlead then rejects actions of <b className="font-medium text-ink">@{login}</b> on GitHub.
+        Fairlead then rejects actions by <b className="font-medium text-ink">@{login}</b> on GitHub.
         {signsIn ? ' You can no longer sign in with this account.' : null}
       </p>
       {call.failure === null ? null : <ErrorNote>{call.failure.message}</ErrorNote>}

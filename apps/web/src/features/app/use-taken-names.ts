@@ -3,7 +3,7 @@
 import { skipToken, useQuery } from '@tanstack/react-query';
 import { useTRPC } from '../../api/trpc.tsx';
 
-/** An empty name is not looked for. A reader without access to some apps learns of their names when the form is sent. */
+/** Skips the lookup for an empty name. Misses apps that the member can't see; the server reports those names on submit. */
 export function useTakenNames(name: string): ReadonlySet<string> {
   const trpc = useTRPC();
   const isSought = name !== '';

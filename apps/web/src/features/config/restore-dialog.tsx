@@ -21,7 +21,7 @@ type LeftOut = Outputs['config']['getVersion']['leftOut'][number];
 
 interface RestoreDialogProps {
   readonly app: AppDetail;
-  /** Settings of now. */
+  /** Current settings. */
   readonly config: Config;
   /** Number of the version. */
   readonly number: number;
@@ -43,7 +43,7 @@ export function RestoreDialog({ app, config, number, onClose }: RestoreDialogPro
       wide
       onClose={onClose}
       title={`Restore version ${number}?`}
-      detail="Saves the settings of this version as a new one. Name, repository, branch, instances and secrets stay as they are."
+      detail="Saves the settings of this version as a new version. The name, repository, branch, root folder, number of instances and secrets don't change."
       footer={
         <>
           <Button onClick={onClose}>Cancel</Button>
@@ -57,12 +57,12 @@ export function RestoreDialog({ app, config, number, onClose }: RestoreDialogPro
         {({ leftOut }) => (
           <div className="flex flex-col gap-4">
             {lines.length === 0 ? (
-              <p className="text-ink-soft">It has the same settings as now.</p>
+              <p className="text-ink-soft">Version {number} has the same settings as the current version.</p>
             ) : (
               <section aria-label="Changes">
                 <p className="mb-2 text-ink-soft">
-                  {formats.plural(lines.length, 'setting changes', 'settings change')}: the value now is on the left,
-                  that of version {number} on the right. {effect}
+                  {formats.plural(lines.length, 'setting changes', 'settings change')}. Left: current value. Right:
+                  value in version {number}. {effect}
                 </p>
                 <ChangeRows rows={lines} />
               </section>
@@ -77,16 +77,16 @@ export function RestoreDialog({ app, config, number, onClose }: RestoreDialogPro
 }
 
 const REASON: Readonly<Record<LeftOut['reason'], string>> = {
-  server_missing: 'The server was deleted, so the build server stays as it is.',
-  is_secret: 'This variable is a secret now and stays one.',
-  was_secret: 'A secret had this name and was deleted, so its former plain value is not brought back.',
+  server_missing: 'Its server was deleted. The current build server stays.',
+  is_secret: "This variable is now a secret, so it doesn't change.",
+  was_secret: 'A deleted secret had this name, so the old plain value is not restored.',
 };
 
 function LeftOutNotes({ all }: { readonly all: readonly LeftOut[] }) {
   if (all.length === 0) return null;
   return (
-    <section aria-label="Left out">
-      <h3 className="font-semibold">Left out</h3>
+    <section aria-label="Not restored">
+      <h3 className="font-semibold">Not restored</h3>
       <ul className="mt-1 flex flex-col gap-1 text-ink-soft text-sm">
         {all.map(({ name, reason }) => (
           <li key={name}>

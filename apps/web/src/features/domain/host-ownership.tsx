@@ -1,5 +1,5 @@
 'use client';
-// Proof of ownership of a domain's host: its TXT record, its release, and its transfer to another organization.
+// Verification of a domain's host: its TXT record, its release, and its transfer to another organization.
 import type { HostTransfer, HostView } from '@fairlead/core/host/schema';
 import { Button } from '@fairlead/ui/button';
 import { CopyButton } from '@fairlead/ui/copy-button';
@@ -30,7 +30,7 @@ export function HostOwnership({ domain, view }: HostOwnershipProps) {
   return (
     <details className="border-line border-t" open={conflict !== null}>
       <summary className="flex min-h-11 cursor-pointer items-center gap-3 px-4 py-2 text-sm hover:bg-hover">
-        <span className="font-medium">Proof of ownership</span>
+        <span className="font-medium">Domain verification</span>
         {provenAt === null ? (
           <StateText tone="idle">Not verified</StateText>
         ) : (
@@ -39,7 +39,7 @@ export function HostOwnership({ domain, view }: HostOwnershipProps) {
       </summary>
       <p className="px-4 pb-3 text-pretty text-ink-soft text-sm">
         {provenAt === null ? (
-          `Set this record to verify that ${name} is yours. No other organization on this control plane can then use it or a name below it.`
+          `Add this record to verify that you own ${name}. After that, no other organization on this control plane can use it or a name below it.`
         ) : (
           <>
             Verified <RelativeTime at={provenAt} />. No other organization on this control plane can use{' '}
@@ -47,7 +47,7 @@ export function HostOwnership({ domain, view }: HostOwnershipProps) {
           </>
         )}
       </p>
-      <HostRecords label="Record that verifies the name" records={[record]} />
+      <HostRecords label="Verification record" records={[record]} />
       {can('domain.write') ? (
         provenAt === null ? (
           <AcceptForm domain={domain} />
@@ -135,7 +135,7 @@ function AcceptForm({ domain }: { readonly domain: DomainDetail }) {
     <form onSubmit={submit} noValidate className="flex items-start gap-3 border-line border-t p-4">
       <Field
         label="Transfer code"
-        hint="From the organization that has verified the name. Default: verify it with the record above"
+        hint="From the organization that verified the name. Without a code, use the record above"
         error={failure === null ? undefined : (failure.fields.code ?? failure.message)}
         className="flex-1"
       >
