@@ -2,6 +2,7 @@
 // which leaves a live app.
 import { expect, type Locator, type Page, test } from '@playwright/test';
 import { checkAppearance } from './accessibility.ts';
+import { waitUntilLoaded } from './page-load.ts';
 import { openMember, openSignedIn } from './signed-in.ts';
 
 test.describe.configure({ mode: 'serial' });
@@ -21,6 +22,12 @@ const save = () => page.getByRole('button', { name: 'Save', exact: true });
 const notLive = (of = page) => of.getByRole('region', { name: 'Settings that are not live' });
 const row = (label: string, within: Locator) => within.locator('dl > div').filter({ hasText: label });
 
+/** What is typed before the page hears keys is lost. */
+async function openHealthChecks(): Promise<void> {
+  await page.goto(`${SETTINGS}/health`);
+  await waitUntilLoaded(page);
+}
+
 async function saveValues(values: Readonly<Record<string, string>>): Promise<void> {
   for (const [label, value] of Object.entries(values)) await page.getByLabel(label).fill(value);
   await save().click();
@@ -30,7 +37,7 @@ async function saveValues(values: Readonly<Record<string, string>>): Promise<voi
 }
 
 test('settings that are not live show their live value', async () => {
-  await page.goto(`${SETTINGS}/health`);
+  await openHealthChecks();
   await saveValues({ 'Start timeout': '90' });
   await expect(notLive()).toContainText('1 setting is not live yet: Start timeout.');
   await notLive().getByText('Show live and saved values').click();
@@ -77,7 +84,7 @@ test('a viewer sees what is not live, and neither deploys nor restores it', asyn
 });
 
 test('a note leaves with the last setting that was not live', async () => {
-  await page.goto(`${SETTINGS}/health`);
+  await openHealthChecks();
   await saveValues({ 'Start timeout': '', 'Consecutive failures': '' });
   await expect(notLive()).toHaveCount(0);
 });

@@ -147,16 +147,12 @@ export function TimeSeriesChart(props: TimeSeriesChartProps) {
                   <Area
                     key={each.key}
                     {...(each.stacked === true ? { stackId: 'all' } : {})}
-                    // Zero of an upper layer has no line, or it would colour the edge of the layer below.
-                    dataKey={(row: TimeRow) =>
-                      (each.stacked === true && index > 0 && row.values[each.key] === 0
-                        ? null
-                        : row.values[each.key]) ?? null
-                    }
-                    stroke={each.color}
+                    dataKey={(row: TimeRow) => row.values[each.key] ?? null}
+                    // An upper layer is a filled band: its line would color the edge of the layer below.
+                    stroke={each.stacked === true && index > 0 ? 'none' : each.color}
                     strokeWidth={1.5}
                     fill={each.color}
-                    fillOpacity={0.12}
+                    fillOpacity={each.stacked === true && index > 0 ? 0.7 : 0.12}
                     isAnimationActive={false}
                     connectNulls={false}
                     dot={dotsOf(drawn, each)}

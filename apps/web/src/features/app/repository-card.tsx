@@ -60,7 +60,12 @@ export function RepositoryCard({ app }: { readonly app: AppDetail }) {
       {linked === null ? null : (
         <div className="flex flex-wrap items-center gap-x-4 gap-y-2 border-line border-t px-4 py-3">
           <span className="min-w-0 flex-1 basis-52">
-            <a href={linked.url} target="_blank" rel="noreferrer" className="block truncate font-mono hover:underline">
+            <a
+              href={linked.url}
+              target="_blank"
+              rel="noreferrer"
+              className="block min-h-6 truncate font-mono leading-6 hover:underline"
+            >
               {linked.fullName}
             </a>
             <span className="block text-pretty text-ink-faint text-sm">

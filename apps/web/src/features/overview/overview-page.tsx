@@ -99,7 +99,7 @@ function Servers({ overview }: { readonly overview: Overview }) {
   const figures = useLiveServerFigures();
   return (
     <section>
-      <div className="mb-2 flex min-h-8 items-center gap-3 px-1">
+      <div className="mb-2 flex min-h-8 items-center gap-3">
         <h2 className="font-semibold text-lg">Servers</h2>
         <span className="text-sm text-ink-faint">{plural(overview.serverCount, 'server')}</span>
         <span className="ml-auto flex items-center gap-3">
