@@ -65,7 +65,7 @@ test('all pages then show numbers and times so, as the server renders them', asy
 
 test('the days of a filter are those of the time zone', async () => {
   await page.goto(`${ORGANIZATION}/settings/audit`);
-  // What is typed before the page hears keys is lost.
+  // Keys typed before the page hears them are lost.
   await waitUntilLoaded(page);
   await page.getByLabel('From (day)').fill('2026-01-02');
   await expect(page.getByRole('link', { name: 'CSV', exact: true })).toHaveAttribute(

@@ -57,7 +57,7 @@ test('a start command for a shell is shown as it was typed', async () => {
   const save = page.getByRole('button', { name: 'Save' });
   const line = 'exec node server.js --title "Two words" $PORT';
   await page.goto(`${APP}/settings/runtime`);
-  // What is typed before the page hears keys is lost.
+  // Keys typed before the page hears them are lost.
   await waitUntilLoaded(page);
   await command.fill(line);
   await save.click();

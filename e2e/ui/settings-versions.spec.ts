@@ -22,7 +22,7 @@ const save = () => page.getByRole('button', { name: 'Save', exact: true });
 const notLive = (of = page) => of.getByRole('region', { name: 'Settings that are not live' });
 const row = (label: string, within: Locator) => within.locator('dl > div').filter({ hasText: label });
 
-/** What is typed before the page hears keys is lost. */
+/** Keys typed before the page hears them are lost. */
 async function openHealthChecks(): Promise<void> {
   await page.goto(`${SETTINGS}/health`);
   await waitUntilLoaded(page);
