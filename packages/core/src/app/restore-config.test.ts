@@ -117,6 +117,10 @@ test('a value that was made secret stays hidden after the secret is deleted, in 
   await expect(unaware).rejects.toMatchObject({ code: 'config.changed_meanwhile' });
   const aware = world.tenant((ctx) => restoreConfig(ctx, { appId, number: 1, leftOut: ['variables.TOKEN'] }));
   expect((await aware).leftOut).toEqual(version.leftOut);
+
+  // A value that is plain again is no difference.
+  await update(appId, { variables: { TOKEN: plain('once-plain'), COLOR: plain('red') } });
+  expect((await saved(appId)).live?.settings.variables.TOKEN).toEqual(plain('once-plain'));
 });
 
 test('a build server that was deleted is left out; the one of now stays', async () => {

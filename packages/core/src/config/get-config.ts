@@ -35,7 +35,13 @@ export async function getConfig(ctx: Ctx, input: PlacementInput): Promise<Config
     createdAt: row?.createdAt ?? null,
     authorName: author?.name ?? null,
     notDeployed,
-    live: live === null ? null : { ...live, settings: await hideSecretValues(ctx, placement, live.settings) },
+    live:
+      live === null
+        ? null
+        : {
+            ...live,
+            settings: await hideSecretValues(ctx, placement, { settings: live.settings, newest: config.settings }),
+          },
   };
 }
 

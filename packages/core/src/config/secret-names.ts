@@ -35,17 +35,17 @@ export async function findSecretNames(
 /** Replaces a hidden value. */
 const HIDDEN = '••••••';
 
-/** Returns the settings without the values of such variables. */
+/** Returns the settings without the values of such variables, except those that the newest settings show anyway. */
 export async function hideSecretValues(
   ctx: OrganizationCtx,
   place: SecretPlace,
-  settings: Settings,
+  { settings, newest }: { readonly settings: Settings; readonly newest: Settings },
 ): Promise<Settings> {
   const names = await findSecretNames(ctx, place, Object.keys(settings.variables));
   if (names.size === 0) return settings;
   const variables = Object.entries(settings.variables).map(([name, variable]) => [
     name,
-    names.has(name) ? { ...variable, value: HIDDEN } : variable,
+    names.has(name) && newest.variables[name]?.value !== variable.value ? { ...variable, value: HIDDEN } : variable,
   ]);
   return { ...settings, variables: Object.fromEntries(variables) };
 }
