@@ -118,12 +118,12 @@ function CommandSearch({ query, onQueryChange, placeholder, groups, onSelect, le
               level.onBack();
             } else if (event.key === 'Enter') {
               // Ignores Enter from a held key or an input method (IME).
-              const isOwn = event.repeat || event.nativeEvent.isComposing;
+              const isIgnored = event.repeat || event.nativeEvent.isComposing;
               const waits = pending && moved?.scope !== scope;
               // If late results moved another row under the highlight, this Enter only confirms it; the next one runs it.
               const isOther = moved?.scope === scope && moved.id !== highlighted?.id;
-              if (isOwn || waits || isOther) event.preventBaseUIHandler();
-              if (isOwn) return;
+              if (isIgnored || waits || isOther) event.preventBaseUIHandler();
+              if (isIgnored) return;
               if (waits) setEntered(scope);
               else if (isOther) setMoved({ scope, id: highlighted?.id });
             }

@@ -109,7 +109,7 @@ function busy(): Response {
 function overBudget(): Response {
   const response = reply(
     429,
-    'The storage limit for webhooks of 24 hours is reached. Send the request again after the time in Retry-After.',
+    'The 24-hour storage limit for webhooks is reached. Send the request again after the time in Retry-After.',
   );
   response.headers.set('retry-after', '3600');
   return response;

@@ -1,4 +1,4 @@
-// Enforces an organization's byte limits for webhooks of 24 hours. Reloads the stored bytes every minute, so it counts other
+// Enforces an organization's 24-hour byte limits for webhooks. Reloads the stored bytes every minute, so it counts other
 // processes' bytes with that delay.
 import type { OrganizationId } from '@fairlead/contract/ids';
 import type { Clock } from '@fairlead/core/kernel';

@@ -236,7 +236,7 @@ test('an organization stores a bounded number of bytes within a day, and repetit
   expect(await sendNew('guid-1')).toEqual([202, 'The delivery is stored.']);
   expect(await sendNew('guid-2')).toEqual([202, 'The delivery is stored.']);
   const [status, message] = await sendNew('guid-3');
-  expect([status, message]).toEqual([429, expect.stringContaining('The storage limit for webhooks')]);
+  expect([status, message]).toEqual([429, expect.stringContaining('The 24-hour storage limit for webhooks')]);
   expect(await stored()).toBe(2);
   // Another process counts what is stored.
   webhooks = newWebhooks({}, limits);

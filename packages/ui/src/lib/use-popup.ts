@@ -1,5 +1,5 @@
-// State of a button with a popup. The popup's code is loaded later: a press before that opens it once it has come, unless
-// the person is elsewhere by then.
+// State of a button with a popup. The popup's code is loaded later: a press before that opens it once it is loaded,
+// unless the focus is elsewhere by then.
 import { type MouseEvent, useId, useState } from 'react';
 import { arePopupsLoaded, loadPopups } from '../popups.tsx';
 

@@ -1,4 +1,5 @@
 // Rows of changed settings: field, value before, value after, and a note such as when the change applies.
+import { ChevronRight } from 'lucide-react';
 import type { ReactNode } from 'react';
 
 export interface ChangeRow {
@@ -30,5 +31,29 @@ export function ChangeRows({ rows }: { readonly rows: readonly ChangeRow[] }) {
         </div>
       ))}
     </dl>
+  );
+}
+
+interface FoldedChangesProps {
+  readonly summary: string;
+  readonly rows: readonly ChangeRow[];
+}
+
+/** Rows that open below their summary. */
+export function FoldedChanges({ summary, rows }: FoldedChangesProps) {
+  return (
+    <details className="group basis-full">
+      <summary className="flex w-fit cursor-pointer list-none items-center gap-1.5 rounded-mark font-medium text-sm hover:text-ink [&::-webkit-details-marker]:hidden">
+        <ChevronRight
+          size={14}
+          aria-hidden="true"
+          className="transition-transform duration-120 group-open:rotate-90 motion-reduce:transition-none"
+        />
+        {summary}
+      </summary>
+      <div className="mt-2">
+        <ChangeRows rows={rows} />
+      </div>
+    </details>
   );
 }

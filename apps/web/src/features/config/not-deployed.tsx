@@ -4,13 +4,12 @@ import { Button } from '@fairlead/ui/button';
 import { useFormats } from '@fairlead/ui/formats';
 import { StateMark } from '@fairlead/ui/state-pill';
 import { useMutation } from '@tanstack/react-query';
-import { ChevronRight } from 'lucide-react';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { AppDetail, Config } from '../../api/types.ts';
 import { useGuardedPush } from '../../common/form/unsaved-changes.tsx';
 import { useAction } from '../../common/form/use-action.ts';
 import { useMe } from '../../common/organization/me.tsx';
-import { ChangeRows } from './change-rows.tsx';
+import { FoldedChanges } from './change-rows.tsx';
 import { notLiveLines } from './changes.ts';
 
 const NAMED = 6;
@@ -39,19 +38,7 @@ export function NotDeployed({ app, config: { live, settings } }: NotDeployedProp
         </p>
       </div>
       <DeployChanges app={app} liveDeploymentId={live?.deploymentId ?? null} />
-      <details className="group basis-full">
-        <summary className="flex w-fit cursor-pointer list-none items-center gap-1.5 rounded-mark font-medium text-sm hover:text-ink [&::-webkit-details-marker]:hidden">
-          <ChevronRight
-            size={14}
-            aria-hidden="true"
-            className="transition-transform duration-120 group-open:rotate-90 motion-reduce:transition-none"
-          />
-          Show live and saved values
-        </summary>
-        <div className="mt-2">
-          <ChangeRows rows={lines} />
-        </div>
-      </details>
+      <FoldedChanges summary="Show live and saved values" rows={lines} />
     </section>
   );
 }
