@@ -104,6 +104,8 @@ test('a failed build leads with its failing lines and the advice', async () => {
   const lines = failure().getByRole('list', { name: 'Failing lines' });
   await expect(lines.getByRole('listitem').filter({ hasText: SHOWN_ERROR })).toBeVisible();
   await expect(lines).toContainText('- /build/src/main.js');
+  // The document has them too, so nothing moves once the log is read.
+  expect(await (await page.request.get(page.url())).text()).toContain('- /build/src/main.js');
   await expect(page.getByRole('list', { name: 'Steps' })).not.toContainText('Drain old release');
   await checkAppearance(page);
 });

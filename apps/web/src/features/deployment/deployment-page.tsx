@@ -29,15 +29,17 @@ import { DeploymentPlan, DeploymentServers, DeploymentSteps, MissingNote } from 
 import { DeploymentFacts } from './deployment-facts.tsx';
 import { DeploymentOutcome } from './deployment-outcome.tsx';
 import { DeploymentUrlCard } from './deployment-url-card.tsx';
-import { failingLines } from './failing-lines.ts';
+import { type FailureExcerptLines, failingLines, failureOf } from './failing-lines.ts';
 import { type DeploymentLog, useDeploymentLog } from './use-deployment-log.ts';
 
 export interface DeploymentPageProps {
   readonly deploymentId: DeploymentDetail['id'];
   readonly initial: DeploymentDetail;
+  /** Excerpt of the log of a failed deployment, so that nothing moves once the log is read. */
+  readonly initialExcerpt: FailureExcerptLines | null;
 }
 
-export function DeploymentPage({ deploymentId, initial }: DeploymentPageProps) {
+export function DeploymentPage({ deploymentId, initial, initialExcerpt }: DeploymentPageProps) {
   const { paths } = useMe();
   const trpc = useTRPC();
   const deployment = useQuery(trpc.deployment.get.queryOptions({ deploymentId })).data ?? initial;
@@ -62,7 +64,7 @@ export function DeploymentPage({ deploymentId, initial }: DeploymentPageProps) {
         <ApprovalNote deployment={deployment} />
         {/* The approval note above already says it. */}
         {deployment.waiting?.reason === 'approval' ? null : <WaitingNote waiting={deployment.waiting} />}
-        <DeploymentBody deployment={deployment} />
+        <DeploymentBody deployment={deployment} initialExcerpt={initialExcerpt} />
       </Page>
     </LivePage>
   );
@@ -79,16 +81,19 @@ function lookOf(deployment: DeploymentDetail) {
   return deployment.waiting?.reason === 'checks' ? awaitingChecks : lookOfDeployment(deployment);
 }
 
-function DeploymentBody({ deployment }: { readonly deployment: DeploymentDetail }) {
+interface DeploymentBodyProps extends Pick<DeploymentPageProps, 'initialExcerpt'> {
+  readonly deployment: DeploymentDetail;
+}
+
+function DeploymentBody({ deployment, initialExcerpt }: DeploymentBodyProps) {
   const log = useDeploymentLog(deployment.id, isInProgress(deployment.state));
   const panel = useRef<HTMLDivElement>(null);
-  const { state, failureMessage: message, steps } = deployment;
-  const failedStep = steps.find((step) => step.state === 'failed')?.name ?? null;
-  const failing = useMemo(
-    () => (state === 'failed' ? failingLines(log.lines, { message, failedStep }) : null),
-    [state, log.lines, message, failedStep],
+  const found = useMemo(
+    () => (deployment.state === 'failed' ? failingLines(log.lines, failureOf(deployment)) : null),
+    [deployment, log.lines],
   );
-  const mainId = failing === null ? null : (log.lines[failing.main]?.id ?? null);
+  const excerpt = log.loaded ? found && { lines: log.lines, failing: found } : initialExcerpt;
+  const mainId = excerpt?.lines[excerpt.failing.main]?.id ?? null;
   const showError = () => {
     // The log view follows the URL's hash, as for a shared link to a line.
     if (mainId !== null) window.location.hash = mainId;
@@ -96,7 +101,12 @@ function DeploymentBody({ deployment }: { readonly deployment: DeploymentDetail 
   };
   return (
     <>
-      <DeploymentOutcome deployment={deployment} lines={log.lines} failing={failing} onShowError={showError} />
+      <DeploymentOutcome
+        deployment={deployment}
+        lines={excerpt?.lines ?? []}
+        failing={excerpt?.failing ?? null}
+        onShowError={showError}
+      />
       <MissingNote deployment={deployment} />
       <div className="grid grid-cols-1 gap-6 lg:grid-cols-[19rem_minmax(0,1fr)] lg:items-start">
         {/* On a phone the log comes before less important parts. */}

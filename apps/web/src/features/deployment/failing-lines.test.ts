@@ -1,6 +1,6 @@
 // Tests of the excerpt of a failed deployment, with logs as real tools write them.
 import { describe, expect, test } from 'vitest';
-import { failingLines } from './failing-lines.ts';
+import { cutExcerpt, failingLines } from './failing-lines.ts';
 import { viewLine } from './merge-log-lines.ts';
 
 function log(text: string, step = 'build') {
@@ -145,5 +145,15 @@ Error: listen EADDRINUSE: address already in use :::3000
     });
     expect(excerpt('$ git clone\n! The repository could not be cloned.')).toBeNull();
     expect(failingLines([], { message: 'It failed.', failedStep: null })).toBeNull();
+  });
+
+  test('is cut with the same lines, and keeps the numbers that they have in the log', () => {
+    const lines = log('one\ntwo\nthree\nfour\nfive\nError: broken\nsix\n');
+    const found = failingLines(lines, { message: null, failedStep: 'build' });
+    if (found === null) throw new Error('no line was found');
+    const cut = cutExcerpt(lines, found);
+    expect(cut.lines.map(({ text }) => text)).toEqual(['three', 'four', 'five', 'Error: broken', 'six']);
+    expect(cut.lines[cut.failing.main]).toMatchObject({ text: 'Error: broken', id: 'L6' });
+    expect(cut.lines.slice(cut.failing.from, cut.failing.to)).toEqual(cut.lines);
   });
 });

@@ -1,7 +1,18 @@
 // Picks the lines of a log that show why a deployment failed. Pure.
 import type { LogViewLine } from '@fairlead/ui/lib/log-lines';
+import type { DeploymentDetail } from '../../api/types.ts';
 import type { NextStep } from '../../common/deployment/failure.ts';
 import { type RecognisedError, recogniseError } from './log-errors.ts';
+
+export interface DeploymentFailure {
+  readonly message: string | null;
+  /** Name of the step. */
+  readonly failedStep: string | null;
+}
+
+export function failureOf({ failureMessage, steps }: DeploymentDetail): DeploymentFailure {
+  return { message: failureMessage, failedStep: steps.find((step) => step.state === 'failed')?.name ?? null };
+}
 
 export interface FailingLines {
   /** Index of the line that names the failure. */
@@ -12,6 +23,13 @@ export interface FailingLines {
   /** Advice of the recognised error; null if the failure's own sentence says it. */
   readonly advice: string | null;
   readonly step: NextStep | null;
+}
+
+/** Excerpt of a log, without the rest of it. */
+export interface FailureExcerptLines {
+  readonly lines: readonly LogViewLine[];
+  /** Indexes within `lines`. */
+  readonly failing: FailingLines;
 }
 
 const LINES_BEFORE = 3;
@@ -26,7 +44,7 @@ const TRACEBACK = /^\s*Traceback \(most recent call last\):/;
  */
 export function failingLines(
   lines: readonly LogViewLine[],
-  { message, failedStep }: { readonly message: string | null; readonly failedStep: string | null },
+  { message, failedStep }: DeploymentFailure,
 ): FailingLines | null {
   const errors = lines.flatMap((line, index) => {
     const found = line.system || line.level !== 'error' ? null : recogniseError(line.text);
@@ -42,6 +60,12 @@ export function failingLines(
   if (main === null) return null;
   const known = quoted === null ? (best?.found ?? null) : recogniseError(lines[quoted]?.text ?? '');
   return { main, ...excerptAround(lines, main), ...adviceOf(known) };
+}
+
+/** Returns the lines of the excerpt alone. */
+export function cutExcerpt(lines: readonly LogViewLine[], failing: FailingLines): FailureExcerptLines {
+  const { main, from, to } = failing;
+  return { lines: lines.slice(from, to), failing: { ...failing, main: main - from, from: 0, to: to - from } };
 }
 
 function adviceOf(found: RecognisedError | null): Pick<FailingLines, 'advice' | 'step'> {

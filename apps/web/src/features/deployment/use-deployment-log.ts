@@ -5,14 +5,11 @@ import { useQuery } from '@tanstack/react-query';
 import { useMemo, useState } from 'react';
 import { useLiveEvents } from '../../api/live.tsx';
 import { useTRPC, useTRPCClient } from '../../api/trpc.tsx';
-import type { Outputs } from '../../api/types.ts';
 import { type LiveBatch, liveTail, storedLines } from './merge-log-lines.ts';
+import { PAGE_LINES, readStoredLog, type StoredLog } from './stored-log.ts';
 
-const PAGE_LINES = 5000;
 /** Poll interval of the store in milliseconds while it is behind the stream. */
 const CATCH_UP_MS = 1000;
-
-type Stored = Pick<Outputs['deployment']['log'], 'lines' | 'nextLine' | 'complete'>;
 
 export interface DeploymentLog {
   readonly lines: readonly LogViewLine[];
@@ -31,17 +28,10 @@ export function useDeploymentLog(deploymentId: string, inProgress: boolean): Dep
 
   const stored = useQuery({
     queryKey: [...trpc.deployment.log.pathKey(), deploymentId],
-    queryFn: async ({ signal }): Promise<Stored> => {
-      const lines: Stored['lines'] = [];
-      for (let fromLine = 0; ; ) {
-        const page = await client.deployment.log.query({ deploymentId, fromLine, limit: PAGE_LINES }, { signal });
-        lines.push(...page.lines);
-        if (page.nextLine >= page.totalLines || page.nextLine <= fromLine) {
-          return { lines, nextLine: page.nextLine, complete: page.complete };
-        }
-        fromLine = page.nextLine;
-      }
-    },
+    queryFn: ({ signal }): Promise<StoredLog> =>
+      readStoredLog((fromLine) =>
+        client.deployment.log.query({ deploymentId, fromLine, limit: PAGE_LINES }, { signal }),
+      ),
     staleTime: Number.POSITIVE_INFINITY,
     // The end of a deployment and the last chunk of its log arrive separately: poll until the store has it all.
     refetchInterval: (query) => {
