@@ -18,5 +18,12 @@ export default organizationPage<{ readonly organization: string; readonly id: st
   const domain = await api.require(
     api.queryClient.fetchQuery(api.trpc.domain.get.queryOptions({ domainId: params.id })),
   );
+  const { trpc, queryClient } = api;
+  const domainId = domain.id;
+  await api.load(
+    queryClient.prefetchQuery(trpc.host.get.queryOptions({ domainId })),
+    queryClient.prefetchQuery(trpc.certificate.get.queryOptions({ domainId })),
+    queryClient.prefetchQuery(trpc.domain.tls.queryOptions({ domainId })),
+  );
   return <DomainPage initial={domain} />;
 });

@@ -21,8 +21,15 @@ export default organizationPage<{ readonly organization: string; readonly id: st
     const server = await api.require(
       api.queryClient.fetchQuery(api.trpc.server.get.queryOptions({ serverId: params.id })),
     );
+    const { trpc, queryClient } = api;
+    const serverId = server.id;
     await api.load(
-      api.queryClient.prefetchQuery(api.trpc.metric.server.queryOptions({ serverId: server.id, ...input })),
+      queryClient.prefetchQuery(trpc.metric.server.queryOptions({ serverId, ...input })),
+      queryClient.prefetchQuery(trpc.volumeMove.list.queryOptions({ serverId })),
+      queryClient.prefetchQuery(trpc.domain.getBase.queryOptions({ serverId })),
+      server.drainedAt === null
+        ? Promise.resolve()
+        : queryClient.prefetchQuery(trpc.server.drainState.queryOptions({ serverId })),
     );
     return <ServerPage initial={server} />;
   },
