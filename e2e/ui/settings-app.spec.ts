@@ -22,6 +22,16 @@ const search = () => page.getByRole('combobox', { name: 'Search settings' });
 const save = () => page.getByRole('button', { name: 'Save', exact: true });
 const question = () => page.getByRole('dialog', { name: 'Discard unsaved changes?' });
 
+/** Returns a function that lets the scripts of pages through. */
+async function holdScripts(): Promise<() => void> {
+  const { promise: released, resolve } = Promise.withResolvers<void>();
+  await page.route('**/_next/static/**/*.js', async (route) => {
+    await released;
+    await route.continue();
+  });
+  return resolve;
+}
+
 test('old addresses lead to the new pages, in the same environment', async () => {
   for (const [old, now] of [
     ['/releases', '/deployments'],
@@ -39,6 +49,7 @@ test('old addresses lead to the new pages, in the same environment', async () =>
 test('each tab has a title, and none moves its neighbours when it opens', async () => {
   await page.goto(APP);
   await expect(page).toHaveTitle('hello · Fairlead');
+  await expect(tabs().getByRole('link')).toHaveCount(8);
   const places = () =>
     tabs()
       .getByRole('link')
@@ -52,6 +63,20 @@ test('each tab has a title, and none moves its neighbours when it opens', async 
   await page.getByRole('navigation', { name: 'Settings' }).getByRole('link', { name: 'Scaling' }).click();
   await expect(page).toHaveTitle('Scaling settings · hello · Fairlead');
   await expect(tabs().getByRole('link', { name: 'Settings' })).toHaveAttribute('aria-current', 'page');
+});
+
+test('what is typed and chosen before the scripts run is kept', async () => {
+  const release = await holdScripts();
+  await page.goto(`${SETTINGS}/health`, { waitUntil: 'commit' });
+  await page.getByLabel('Start timeout').fill('82');
+  await page.getByLabel('Liveness check').selectOption('tcp');
+  await page.getByLabel('Active health checks').check();
+  release();
+  await expect(page.locator('footer')).toContainText('3 settings changed.');
+  await expect(page.getByLabel('Start timeout')).toHaveValue('82');
+  await expect(page.getByLabel('Active health checks')).toBeChecked();
+  await page.getByRole('button', { name: 'Discard' }).click();
+  await expect(page.getByLabel('Start timeout')).not.toHaveValue('82');
 });
 
 test('a phone shows the current tab and section', async () => {

@@ -1,18 +1,21 @@
+'use client';
 // Form controls, and the field around them with label, hint and error, linked for screen readers.
 import { type ComponentProps, type ReactNode, useId } from 'react';
 import { cn } from './lib/class-names.ts';
+import { useEarlyInput } from './lib/use-early-input.ts';
 
 const CONTROL =
   // Phones zoom into fields with text smaller than 16 pixels.
   'w-full rounded-control border max-sm:text-lg border-line-control bg-field text-ink placeholder:text-ink-faint transition-colors duration-120 ' +
   'hover:border-ink-faint disabled:cursor-not-allowed disabled:opacity-60 aria-invalid:border-bad';
 
-export interface InputProps extends ComponentProps<'input'> {
+export interface InputProps extends Omit<ComponentProps<'input'>, 'ref'> {
   readonly mono?: boolean;
 }
 
 export function Input({ mono = false, className, ...rest }: InputProps) {
-  return <input {...rest} className={cn(CONTROL, 'h-9 px-3', mono && 'font-mono text-sm', className)} />;
+  const ref = useEarlyInput<HTMLInputElement>();
+  return <input {...rest} ref={ref} className={cn(CONTROL, 'h-9 px-3', mono && 'font-mono text-sm', className)} />;
 }
 
 export interface TextareaProps extends ComponentProps<'textarea'> {
@@ -23,10 +26,11 @@ export function Textarea({ mono = false, className, ...rest }: TextareaProps) {
   return <textarea {...rest} className={cn(CONTROL, 'px-3 py-2', mono && 'font-mono text-sm', className)} />;
 }
 
-export function Select({ className, children, ...rest }: ComponentProps<'select'>) {
+export function Select({ className, children, ...rest }: Omit<ComponentProps<'select'>, 'ref'>) {
+  const ref = useEarlyInput<HTMLSelectElement>();
   return (
     <span className={cn('relative inline-flex w-full', className)}>
-      <select {...rest} className={cn(CONTROL, 'h-9 appearance-none pr-8 pl-3')}>
+      <select {...rest} ref={ref} className={cn(CONTROL, 'h-9 appearance-none pr-8 pl-3')}>
         {children}
       </select>
       <svg
@@ -43,18 +47,20 @@ export function Select({ className, children, ...rest }: ComponentProps<'select'
   );
 }
 
-export interface CheckboxProps extends Omit<ComponentProps<'input'>, 'type'> {
+export interface CheckboxProps extends Omit<ComponentProps<'input'>, 'type' | 'ref'> {
   readonly label: ReactNode;
   readonly hint?: string;
 }
 
 export function Checkbox({ label, hint, className, ...rest }: CheckboxProps) {
   const hintId = useId();
+  const ref = useEarlyInput<HTMLInputElement>();
   const box = (
     <label className={cn('inline-flex items-center gap-2.5', hint === undefined && className)}>
       <input
         aria-describedby={hint === undefined ? undefined : hintId}
         {...rest}
+        ref={ref}
         type="checkbox"
         className="size-4 shrink-0 accent-accent"
       />

@@ -1,17 +1,18 @@
 'use client';
 // Search field of a list. `/` focuses the one on the page; Escape clears it, then leaves it.
-import { type ComponentProps, useRef } from 'react';
+import type { ComponentProps } from 'react';
 import { Kbd } from './kbd.tsx';
 import { cn } from './lib/class-names.ts';
+import { useEarlyInput } from './lib/use-early-input.ts';
 
-export interface SearchInputProps extends Omit<ComponentProps<'input'>, 'onChange' | 'value' | 'type'> {
+export interface SearchInputProps extends Omit<ComponentProps<'input'>, 'onChange' | 'value' | 'type' | 'ref'> {
   readonly label: string;
   readonly value: string;
   readonly onValueChange: (value: string) => void;
 }
 
 export function SearchInput({ label, value, onValueChange, className, ...rest }: SearchInputProps) {
-  const input = useRef<HTMLInputElement>(null);
+  const input = useEarlyInput<HTMLInputElement>();
   return (
     <span className={cn('group relative inline-flex w-full', className)}>
       <svg
