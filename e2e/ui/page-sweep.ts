@@ -79,10 +79,11 @@ async function visit(page: Page, { path, status = 200 }: DashboardPage, options:
     const errors = watch.take();
     if (overflow > 0) errors.push(`${overflow} px wider than the window`);
     if (load.lcpMs === undefined) errors.push('nothing was painted');
-    return { name, violations, errors, shift: totalShift(load), lcpMs: load.lcpMs };
+    const moved = load.shifts.map(({ what }) => what);
+    return { name, violations, errors, shift: totalShift(load), moved, lcpMs: load.lcpMs };
   } catch (error) {
     const [reason = ''] = String(error).split('\n');
-    return { name, violations: [], errors: [...watch.take(), reason], shift: 0, lcpMs: undefined };
+    return { name, violations: [], errors: [...watch.take(), reason], shift: 0, moved: [], lcpMs: undefined };
   }
 }
 

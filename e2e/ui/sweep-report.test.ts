@@ -2,7 +2,14 @@
 import { expect, test } from 'vitest';
 import { formatReport, isClean, listProblems, sumUp, type Visit } from './sweep-report.ts';
 
-const clean: Visit = { name: 'demo 390 dark /apps', violations: [], errors: [], shift: 0.049, lcpMs: 400 };
+const clean: Visit = {
+  name: 'demo 390 dark /apps',
+  violations: [],
+  errors: [],
+  shift: 0.049,
+  moved: ['<h2>'],
+  lcpMs: 400,
+};
 const firstLoads = [{ route: '/apps', sizeKb: 220 }];
 
 test('pages without a problem are clean', () => {
@@ -20,7 +27,7 @@ test('pages without a problem are clean', () => {
 test.each<[string, Partial<Visit>, string]>([
   ['an axe violation', { violations: ['light: label'] }, 'demo 390 dark /apps: axe: light: label'],
   ['an error', { errors: ['TypeError'] }, 'demo 390 dark /apps: TypeError'],
-  ['a layout shift', { shift: 0.05 }, 'demo 390 dark /apps: layout shift of 0.050'],
+  ['a layout shift', { shift: 0.05 }, 'demo 390 dark /apps: layout shift of 0.050: <h2>'],
 ])('%s fails the check', (_, problem, line) => {
   const visit = { ...clean, ...problem };
   expect(isClean(sumUp([clean, visit], firstLoads))).toBe(false);

@@ -14,6 +14,8 @@ export interface Visit {
   /** Errors of the console and of scripts, failed requests, and pages that did not load or are wider than the window. */
   readonly errors: readonly string[];
   readonly shift: number;
+  /** HTML of the elements that moved. */
+  readonly moved: readonly string[];
   readonly lcpMs: number | undefined;
 }
 
@@ -40,11 +42,11 @@ export function sumUp(visits: readonly Visit[], firstLoads: readonly FirstLoad[]
 }
 
 /** Returns a line for each problem of a visit. */
-export function listProblems({ name, violations, errors, shift }: Visit): readonly string[] {
+export function listProblems({ name, violations, errors, shift, moved }: Visit): readonly string[] {
   return [
     ...violations.map((violation) => `${name}: axe: ${violation}`),
     ...errors.map((error) => `${name}: ${error}`),
-    ...(shift < SHIFT_MAX ? [] : [`${name}: layout shift of ${shift.toFixed(3)}`]),
+    ...(shift < SHIFT_MAX ? [] : [`${name}: layout shift of ${shift.toFixed(3)}: ${moved.join(' ')}`]),
   ];
 }
 
