@@ -14,6 +14,7 @@ import { PeriodControl } from '../../common/chart/period-control.tsx';
 import { neighboursOf } from '../../common/chart/ranges.ts';
 import { usePeriod } from '../../common/chart/use-period.ts';
 import { QueryView } from '../../common/page/query-view.tsx';
+import { NoSamples } from './no-samples.tsx';
 
 const ServerCharts = dynamic(() => import('./server-charts.tsx').then((module) => module.ServerCharts), {
   ssr: false,
@@ -50,15 +51,20 @@ export function MachineCard({ server }: { readonly server: ServerDetail }) {
       <PeriodControl state={state} shown={metric.data ?? null} />
       <div className={cn('transition-opacity duration-120', metric.isPlaceholderData && 'opacity-60')}>
         <QueryView query={metric} skeleton={<ChartsSkeleton />}>
-          {(data) => (
-            <ServerCharts
-              server={server}
-              metric={data}
-              previous={isCompared ? previous : undefined}
-              isLive={takesLiveSamples(period) && !metric.isPlaceholderData}
-              onZoom={({ from, to }) => state.setSpan({ from: new Date(from), to: new Date(to) })}
-            />
-          )}
+          {(data) =>
+            // An offline server sends no live samples either: the charts would load only to show this.
+            server.state === 'offline' && data.points.every((point) => point.memoryUsedBytes === null) ? (
+              <NoSamples />
+            ) : (
+              <ServerCharts
+                server={server}
+                metric={data}
+                previous={isCompared ? previous : undefined}
+                isLive={takesLiveSamples(period) && !metric.isPlaceholderData}
+                onZoom={({ from, to }) => state.setSpan({ from: new Date(from), to: new Date(to) })}
+              />
+            )
+          }
         </QueryView>
       </div>
     </Card>

@@ -2,7 +2,6 @@
 // Charts of a server, loaded after the page: the machine, and the cost of the agent itself.
 import { ChartGroup, type TimeSpan } from '@fairlead/ui/charts/chart-group';
 import { TimeSeriesChart } from '@fairlead/ui/charts/time-series';
-import { EmptyState } from '@fairlead/ui/empty-state';
 import { useFormats } from '@fairlead/ui/formats';
 import { useMemo } from 'react';
 import type { ServerDetail, ServerMetric } from '../../api/types.ts';
@@ -10,6 +9,7 @@ import { chartRows } from '../../common/chart/chart-rows.ts';
 import { ChartsFooter } from '../../common/chart/charts-footer.tsx';
 import { liveServerRows, serverRows } from '../../common/chart/series.ts';
 import { useLiveSamples } from '../../common/chart/use-live-samples.ts';
+import { NoSamples } from './no-samples.tsx';
 
 export interface ServerChartsProps {
   readonly server: ServerDetail;
@@ -43,11 +43,7 @@ export function ServerCharts({ server, metric, previous, isLive, onZoom }: Serve
     [previous, metric, cpuCount],
   );
   if (rows.every(({ values }) => values.memory === null)) {
-    return (
-      <EmptyState title="No data in this period">
-        The agent sent no samples. Choose a longer or another period.
-      </EmptyState>
-    );
+    return <NoSamples />;
   }
   const shared = { rows, previous: before };
   return (
