@@ -1,6 +1,6 @@
 // Browser tests of the first use: set-up, sample app live, deployment log, live charts, benchmark, rollback.
 import { expect, type Page, test } from '@playwright/test';
-import { ADA } from '../../tools/lib/dashboard-client.ts';
+import { ADA, signIn } from '../../tools/lib/dashboard-client.ts';
 import { startTraffic, type Traffic } from '../../tools/lib/traffic.ts';
 
 test.describe.configure({ mode: 'serial' });
@@ -125,14 +125,36 @@ test('a benchmark is started, followed and charted', async () => {
   await expect(dialog.getByText('Visitors of the app feel the load')).toBeVisible();
   await dialog.getByLabel('Concurrency').fill('1, 8');
   await dialog.getByLabel('Seconds per run').selectOption('1');
+  await dialog.getByLabel('HTTP/2').uncheck();
   await dialog.getByRole('button', { name: 'Start', exact: true }).click();
   await expect(page).toHaveURL(/\/benchmarks\/run_/);
   await expect(pill()).toContainText('Succeeded', DEPLOYED);
   await expect(page.getByText(/^The proxy adds .+ at p50 \(HTTP\/1\.1, concurrency 1\)\.$/)).toBeVisible();
   await expect(page.getByRole('img', { name: /^Throughput, HTTP\/1\.1/ })).toBeVisible();
   await expect(page.getByRole('img', { name: /^p99 latency, HTTP\/1\.1/ })).toBeVisible();
-  // Two concurrency levels by target and protocol, one row each.
-  expect(await page.getByRole('table').getByRole('row').count()).toBeGreaterThanOrEqual(5);
+  // Two concurrency levels of two targets, a line each.
+  const lines = page.getByRole('table').getByRole('row').filter({ hasText: 'HTTP/1.1' });
+  await expect(lines).toHaveCount(4);
+  // Three rounds have an interval.
+  await expect(lines.first()).toContainText(/95 % interval [\d,]+–[\d,]+/);
+  await expect(page.getByText(/^#\d+ \([0-9a-f]{7}\)$/)).toBeVisible();
+});
+
+test('two benchmarks of an app are compared', async () => {
+  const firstUrl = page.url();
+  const dashboard = await signIn(process.env.FAIRLEAD_E2E_URL ?? '', ADA);
+  const { id: appId } = await dashboard.query<{ id: string }>('app.get', undefined, { slug: 'hello' });
+  const plan = { protocols: ['http1'], concurrency: [1], repeats: 1, durationMs: 500 };
+  const { runId } = await dashboard.call<{ runId: string }>('benchmark.create', { appId, plan });
+  await page.goto(`${ORGANIZATION}/benchmarks/${runId}`);
+  await expect(pill()).toContainText('Succeeded', DEPLOYED);
+  const others = page.getByLabel('Compare with');
+  await others.selectOption({ index: 1 });
+  const comparison = page.getByRole('region', { name: 'Comparison' });
+  // Concurrency 1 is in both runs, 8 is not.
+  await expect(comparison.getByRole('row')).toHaveCount(3);
+  await expect(comparison.getByRole('row').nth(1)).toContainText('too few rounds');
+  await expect(page).toHaveURL(new RegExp(`baseline=${firstUrl.split('/').at(-1)}$`));
 });
 
 test('a rollback restores the first release', async () => {

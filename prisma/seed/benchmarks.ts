@@ -16,17 +16,32 @@ const protocols = ['http1', 'http2'] as const;
 const concurrencies = [1, 8, 32, 128] as const;
 const durationMs = 2000;
 const warmupMs = 500;
+const repeats = 3;
+const machine = {
+  os: 'Debian GNU/Linux 12',
+  kernel: '6.1.0-28-amd64',
+  arch: 'x86_64',
+  cpuCount: 4,
+  memoryBytes: 8 * 1024 ** 3,
+};
 
 export function makeBenchmark(
   random: Random,
   app: SeedApp,
+  release: CopyRow | undefined,
   createdAt: Date,
   actorUserId: string | null,
 ): BenchmarkRows {
   const runId = newId('run');
-  const cells = targets.flatMap((target) =>
-    protocols.flatMap((protocol) => concurrencies.map((concurrency) => ({ target, protocol, concurrency }))),
-  );
+  const cells = Array.from({ length: repeats }, (_, round) =>
+    concurrencies.flatMap((concurrency) =>
+      protocols.flatMap((protocol) =>
+        targets
+          .filter((target) => target === 'proxy' || protocol === 'http1')
+          .map((target) => ({ round, target, protocol, concurrency })),
+      ),
+    ),
+  ).flat();
   const busyRequestsPerSecond = random.between(6_000, 30_000);
   const startedAt = new Date(createdAt.getTime() + random.int(300, 2_000));
   const run: CopyRow = {
@@ -42,10 +57,11 @@ export function makeBenchmark(
       targets,
       protocols,
       concurrency: concurrencies,
-      repeats: 1,
+      repeats,
       durationMs,
       warmupMs,
     }),
+    facts: release === undefined ? null : JSON.stringify(factsOf(release)),
     rows_done: cells.length,
     rows_total: cells.length,
     actor_user_id: actorUserId,
@@ -53,7 +69,7 @@ export function makeBenchmark(
     started_at: startedAt,
     finished_at: new Date(startedAt.getTime() + cells.length * (durationMs + warmupMs + 120)),
   };
-  const rows = cells.map(({ target, protocol, concurrency }, position): CopyRow => {
+  const rows = cells.map(({ round, target, protocol, concurrency }, position): CopyRow => {
     const cost = (target === 'proxy' ? 1.25 : 1) * (protocol === 'http2' ? 1.12 : 1) * random.between(0.96, 1.04);
     const requestsPerSecond = ((busyRequestsPerSecond / cost) * concurrency) / (concurrency + 9);
     const requests = Math.round((requestsPerSecond * durationMs) / 1000);
@@ -63,7 +79,7 @@ export function makeBenchmark(
       organization_id: app.organizationId,
       run_id: runId,
       position,
-      round: 0,
+      round,
       target,
       protocol,
       network_path: 'own-network',
@@ -78,6 +94,16 @@ export function makeBenchmark(
     };
   });
   return { run, rows };
+}
+
+function factsOf({ id, number, commit_hash: commitHash }: CopyRow) {
+  return {
+    release: { id, number, commitHash },
+    configNumber: 0,
+    agentVersion: '0.1.0',
+    machine,
+    endReleaseNumber: number,
+  };
 }
 
 function latencies(random: Random, requests: number, medianUs: number): Uint8Array {

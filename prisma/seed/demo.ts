@@ -94,10 +94,16 @@ export async function loadDemo(
       domains: made.flatMap(({ app }) => domainRows(app)),
       instances: made.flatMap(({ app, history: { live } }) => (live ? [instanceRow(random, app, live, now)] : [])),
       histories: made.map(({ history }) => history),
-      benchmarks: made.slice(0, 4).flatMap(({ app }, index) =>
-        [1, 6].map((day) => {
+      benchmarks: made.slice(0, 4).flatMap(({ app, history }, index) =>
+        [1, 6].map((day, back) => {
           const at = new Date(now.getTime() - (day + index / 3) * dayMs);
-          return makeBenchmark(random, app, at, withTeam ? random.pick(team).userId : null);
+          return makeBenchmark(
+            random,
+            app,
+            history.releases.at(-1 - back),
+            at,
+            withTeam ? random.pick(team).userId : null,
+          );
         }),
       ),
     },

@@ -87,7 +87,9 @@ export async function loadLarge(loader: Loader, now: Date, note: Note): Promise<
       auditEvents: auditEvents(random, organizationId, histories),
       benchmarks: Array.from({ length: benchmarkCount }, () => {
         const at = new Date(now.getTime() - random.between(0.02, 60) * dayMs);
-        return makeBenchmark(random, random.pick(apps), at, random.pick(staff).userId);
+        const app = random.pick(apps);
+        const release = histories[apps.indexOf(app)]?.releases.at(-1);
+        return makeBenchmark(random, app, release, at, random.pick(staff).userId);
       }),
     },
     note,

@@ -6,6 +6,7 @@ import { CopyButton } from './copy-button.tsx';
 import { useFormats } from './formats.tsx';
 import { cn } from './lib/class-names.ts';
 import type { LogViewLine } from './lib/log-lines.ts';
+import { saveFile } from './lib/save-file.ts';
 import { zoneOffset } from './lib/time-zone.ts';
 import { SearchInput } from './search-input.tsx';
 import { StateText } from './state-pill.tsx';
@@ -140,10 +141,5 @@ function save(lines: readonly LogViewLine[], fileName: string): void {
   const text = lines.map(({ unixMs, source, level, text: line }) =>
     [unixMs === null ? '' : new Date(unixMs).toISOString(), source, level ?? '', line].filter(Boolean).join(' '),
   );
-  const url = URL.createObjectURL(new Blob([text.join('\n'), '\n'], { type: 'text/plain' }));
-  const anchor = document.createElement('a');
-  anchor.href = url;
-  anchor.download = fileName;
-  anchor.click();
-  URL.revokeObjectURL(url);
+  saveFile(`${text.join('\n')}\n`, fileName);
 }

@@ -1,11 +1,13 @@
 // Procedures of benchmark runs.
 import {
   benchmarkDetailSchema,
+  benchmarkDocumentSchema,
   benchmarkPageSchema,
   benchmarkRefSchema,
   cancelBenchmark,
   createBenchmark,
   createBenchmarkInputSchema,
+  exportBenchmark,
   getBenchmark,
   listBenchmarks,
   listBenchmarksInputSchema,
@@ -22,6 +24,10 @@ export const benchmarkRouter = router({
   get: memberProcedure('benchmark.read', { input: benchmarkRefSchema, scope: byRun })
     .output(benchmarkDetailSchema)
     .query(({ ctx, input }) => getBenchmark(ctx.core, input)),
+
+  export: memberProcedure('benchmark.read', { input: benchmarkRefSchema, scope: byRun })
+    .output(benchmarkDocumentSchema)
+    .query(({ ctx, input }) => exportBenchmark(ctx.core, input)),
 
   create: memberProcedure('benchmark.write', {
     input: createBenchmarkInputSchema,

@@ -4,7 +4,9 @@ import { recordAudit } from '../audit/index.ts';
 import { AppError, actorUserId, type Ctx, notifyChange } from '../kernel/index.ts';
 import { requirePlacement } from '../placement/index.ts';
 import { bumpServer, isConnected } from '../server/index.ts';
-import { isPathAtOrBelow, rowsOf } from './rules.ts';
+import { readFacts } from './facts.ts';
+import { rowsOf } from './plan.ts';
+import { isPathAtOrBelow } from './rules.ts';
 import { type BenchmarkRef, type CreateBenchmarkInput, storedPlanSchema } from './schema.ts';
 
 /** Starts a run on the app's own server. One at a time there: two would measure each other. */
@@ -49,6 +51,7 @@ export async function createBenchmark(ctx: Ctx, input: CreateBenchmarkInput): Pr
       serverId: server.id,
       state: 'queued',
       plan: storedPlanSchema.parse({ ...plan, host }),
+      facts: await readFacts(ctx, { serverId: server.id, releaseId: liveReleaseId }),
       rowsTotal: rowsOf(plan),
       actorUserId: actorUserId(ctx.actor),
       createdAt: now,

@@ -4,7 +4,7 @@ import { parseId } from '@fairlead/contract/ids';
 import { recordAudit } from '../audit/index.ts';
 import { forOrganization, notifyChange, type SystemCtx } from '../kernel/index.ts';
 import { bumpServer } from '../server/index.ts';
-import { timeLimitMs } from './rules.ts';
+import { timeLimitMs } from './plan.ts';
 import { storedPlanSchema } from './schema.ts';
 
 /** Fails runs that their server did not finish in time, so that the next one may start. */

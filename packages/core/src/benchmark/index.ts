@@ -1,6 +1,8 @@
 export { cancelBenchmark } from './cancel-benchmark.ts';
 export { createBenchmark } from './create-benchmark.ts';
+export { type BenchmarkDocument, benchmarkDocumentSchema } from './document.ts';
 export { endBenchmarks } from './end-benchmarks.ts';
+export { exportBenchmark } from './export-benchmark.ts';
 export { failOverdueBenchmarks } from './fail-overdue-benchmarks.ts';
 export { getBenchmark } from './get-benchmark.ts';
 export { listBenchmarks } from './list-benchmarks.ts';

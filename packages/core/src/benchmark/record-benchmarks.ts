@@ -13,7 +13,8 @@ import { encodeHistogram, histogramFromWire } from '@fairlead/contract/histogram
 import { newId } from '@fairlead/contract/ids';
 import { AppError, clipText, notifyChange, type OrganizationCtx } from '../kernel/index.ts';
 import { bumpServer } from '../server/index.ts';
-import type { BenchmarkState, NetworkPathName } from './schema.ts';
+import { liveReleaseNumber } from './facts.ts';
+import { type BenchmarkState, benchmarkFactsSchema, type NetworkPathName } from './schema.ts';
 
 export interface BenchmarkReport {
   readonly serverId: string;
@@ -53,7 +54,16 @@ export async function recordBenchmarks(ctx: OrganizationCtx, input: BenchmarkRep
       id: { in: input.statuses.map(({ runId }) => runId) },
       state: { in: ['queued', 'running'] },
     },
-    select: { id: true, appId: true, state: true, rowsDone: true, rowsTotal: true, startedAt: true },
+    select: {
+      id: true,
+      appId: true,
+      environmentId: true,
+      state: true,
+      rowsDone: true,
+      rowsTotal: true,
+      startedAt: true,
+      facts: true,
+    },
     orderBy: { id: 'asc' },
   });
   for (const run of runs) {
@@ -73,13 +83,26 @@ export async function recordBenchmarks(ctx: OrganizationCtx, input: BenchmarkRep
         state,
         rowsDone,
         startedAt: run.startedAt ?? now,
-        ...(finished ? { finishedAt: now } : {}),
+        ...(finished ? { finishedAt: now, ...(await endFactsOf(ctx, { ...run, serverId: input.serverId })) } : {}),
         ...(state === 'failed' ? failureOf(status) : {}),
       },
     });
     if (count > 0 && finished) await bumpServer(ctx, input.serverId);
     await notifyChange(ctx, { kind: 'benchmark', id: run.id, appId: run.appId });
   }
+}
+
+interface EndedRun {
+  readonly appId: string;
+  readonly environmentId: string;
+  readonly serverId: string;
+  readonly facts: unknown;
+}
+
+async function endFactsOf(ctx: OrganizationCtx, { facts, appId, environmentId, serverId }: EndedRun) {
+  if (facts === null) return {};
+  const endReleaseNumber = await liveReleaseNumber(ctx, { appId, environmentId, serverId });
+  return { facts: { ...benchmarkFactsSchema.parse(facts), endReleaseNumber } };
 }
 
 async function storeRows(ctx: OrganizationCtx, runId: string, rows: readonly BenchmarkRow[]): Promise<number> {

@@ -1,6 +1,6 @@
 import { newId } from '@fairlead/contract/ids';
 import { expect, test } from 'vitest';
-import { rowsOf, timeLimitMs } from './rules.ts';
+import { rowsOf, timeLimitMs } from './plan.ts';
 import { benchmarkPlanSchema, createBenchmarkInputSchema } from './schema.ts';
 
 const plan = (changes: object) => benchmarkPlanSchema.parse({ concurrency: [1, 8], repeats: 3, ...changes });

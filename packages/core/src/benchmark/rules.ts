@@ -1,28 +1,6 @@
-// Benchmark arithmetic: the rows of a plan, its time limit, the figures of a row. Pure.
+// Figures of a stored row, and whether a request for a path reaches a domain. Pure.
 import { decodeHistogram, quantileMs } from '@fairlead/contract/histogram';
-import {
-  type BenchmarkPlan,
-  type BenchmarkRowView,
-  benchmarkProtocolSchema,
-  benchmarkTargetSchema,
-  networkPathSchema,
-} from './schema.ts';
-
-/**
- * Apps speak HTTP/1.1, so HTTP/2 and HTTP/3 are measured at the proxy only. The agent's bench crate counts the same
- * way.
- */
-export function rowsOf(plan: BenchmarkPlan): number {
-  const pairs = plan.targets.flatMap((target) =>
-    plan.protocols.filter((protocol) => target === 'proxy' || protocol === 'http1'),
-  );
-  return pairs.length * plan.concurrency.length * plan.repeats;
-}
-
-/** Every row as long as planned, and as much again for starting, ramping and reporting. */
-export function timeLimitMs(plan: BenchmarkPlan): number {
-  return 60_000 + 2 * rowsOf(plan) * (plan.durationMs + plan.warmupMs);
-}
+import { type BenchmarkRowView, benchmarkProtocolSchema, benchmarkTargetSchema, networkPathSchema } from './schema.ts';
 
 export interface StoredRow {
   readonly id: string;

@@ -1,6 +1,6 @@
 // Schemas of benchmark plans, runs and rows, stored and in the API.
 
-import { appIdSchema, environmentIdSchema, runIdSchema, serverIdSchema } from '@fairlead/contract/ids';
+import { appIdSchema, environmentIdSchema, releaseIdSchema, runIdSchema, serverIdSchema } from '@fairlead/contract/ids';
 import { z } from 'zod';
 import { pageInputSchema, pageSchema } from '../kernel/page.ts';
 
@@ -42,7 +42,8 @@ export const benchmarkPlanSchema = z.object({
     .max(8)
     .refine(unique, 'Name each concurrency once.')
     .default([1, 8, 32]),
-  repeats: z.number().int().min(1).max(5).default(1),
+  /** Rounds. Intervals need at least 3. */
+  repeats: z.number().int().min(1).max(9).default(3),
   durationMs: z.number().int().min(500).max(30_000).default(2000),
   warmupMs: z.number().int().min(0).max(5000).default(500),
 });
@@ -51,6 +52,24 @@ export type BenchmarkPlan = z.infer<typeof benchmarkPlanSchema>;
 /** A plan as it is stored and run: the host is decided. */
 export const storedPlanSchema = benchmarkPlanSchema.extend({ host: z.string().min(1).max(253) });
 export type StoredPlan = z.infer<typeof storedPlanSchema>;
+
+/** What a run measured, as it was when it was created. No name of a host or a person: a report shows all of it. */
+export const benchmarkFactsSchema = z.object({
+  release: z.object({ id: releaseIdSchema, number: z.number().int(), commitHash: z.string() }),
+  /** Number of the release's settings version; 0: the defaults. */
+  configNumber: z.number().int(),
+  agentVersion: z.string(),
+  machine: z.object({
+    os: z.string(),
+    kernel: z.string(),
+    arch: z.string(),
+    cpuCount: z.number().int(),
+    memoryBytes: z.number(),
+  }),
+  /** Number of the release that was live when the run ended; another one means that the rows mix two releases. */
+  endReleaseNumber: z.number().int().nullable(),
+});
+export type BenchmarkFacts = z.infer<typeof benchmarkFactsSchema>;
 
 export const benchmarkRowSchema = z.object({
   id: z.string(),
@@ -84,6 +103,8 @@ export const benchmarkSummarySchema = z.object({
   serverName: z.string(),
   state: benchmarkStateSchema,
   plan: storedPlanSchema,
+  /** Null: a run from before Fairlead stored them. */
+  facts: benchmarkFactsSchema.nullable(),
   rowsDone: z.number().int(),
   rowsTotal: z.number().int(),
   failureCode: z.string().nullable(),

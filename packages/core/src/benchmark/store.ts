@@ -4,7 +4,7 @@ import { parseId } from '@fairlead/contract/ids';
 import { Prisma } from '@fairlead/db';
 import type { Ctx } from '../kernel/index.ts';
 import { isReached, type Reach } from '../role/index.ts';
-import { type BenchmarkSummary, benchmarkStateSchema, storedPlanSchema } from './schema.ts';
+import { type BenchmarkSummary, benchmarkFactsSchema, benchmarkStateSchema, storedPlanSchema } from './schema.ts';
 
 interface RunRow {
   readonly id: string;
@@ -15,6 +15,7 @@ interface RunRow {
   readonly serverName: string;
   readonly state: string;
   readonly plan: unknown;
+  readonly facts: unknown;
   readonly rowsDone: number;
   readonly rowsTotal: number;
   readonly failureCode: string | null;
@@ -57,7 +58,7 @@ export async function loadRuns(ctx: Ctx, filter: RunFilter): Promise<BenchmarkSu
       ORDER BY run.created_at DESC, run.id DESC LIMIT ${filter.limit}
     )
     SELECT page.id, page.app_id AS "appId", app.name AS "appName", app.slug AS "appSlug", page.server_id AS "serverId",
-           server.name AS "serverName", page.state, page.plan, page.rows_done AS "rowsDone", page.rows_total AS "rowsTotal",
+           server.name AS "serverName", page.state, page.plan, page.facts, page.rows_done AS "rowsDone", page.rows_total AS "rowsTotal",
            page.failure_code AS "failureCode", page.failure_message AS "failureMessage", page.created_at AS "createdAt",
            page.started_at AS "startedAt", page.finished_at AS "finishedAt",
            best.rate AS "bestRequestsPerSecond", best.latency AS "bestLatency"
@@ -77,6 +78,7 @@ export async function loadRuns(ctx: Ctx, filter: RunFilter): Promise<BenchmarkSu
     serverId: parseId('srv', row.serverId),
     state: benchmarkStateSchema.parse(row.state),
     plan: storedPlanSchema.parse(row.plan),
+    facts: benchmarkFactsSchema.nullable().parse(row.facts),
     bestP99Ms: bestLatency === null ? null : quantileMs(decodeHistogram(bestLatency), 0.99),
   }));
 }

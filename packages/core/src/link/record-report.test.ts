@@ -21,10 +21,12 @@ import {
   benchmarkPlanSchema,
   cancelBenchmark,
   createBenchmark,
+  exportBenchmark,
   failOverdueBenchmarks,
   getBenchmark,
   listBenchmarks,
 } from '../benchmark/index.ts';
+import { createDeployment } from '../deployment/index.ts';
 import { getServer } from '../server/index.ts';
 import { type TestWorld, testWorld } from '../testing/index.ts';
 import { recordReport } from './index.ts';
@@ -47,7 +49,7 @@ afterAll(() => db.drop());
 
 const links = { localHttpsPort: 4443, localHttpPort: 4480 };
 const getShop = () => world.tenant((ctx) => getApp(ctx, { slug }, links));
-const plan = benchmarkPlanSchema.parse({ concurrency: [8], durationMs: 1000, protocols: ['http1'] });
+const plan = benchmarkPlanSchema.parse({ concurrency: [8], durationMs: 1000, protocols: ['http1'], repeats: 1 });
 const startRun = async () => (await world.tenant((ctx) => createBenchmark(ctx, { appId, plan }))).runId;
 
 async function instance(
@@ -173,8 +175,32 @@ test('a benchmark is sent to the server, its rows are stored once, and its best 
     { target: 'proxy', networkPath: 'own-network', requestsPerSecond: 2000, p99Ms: 0.02, cpuUsPerRequest: 30 },
     { target: 'direct', requestsPerSecond: 4500, cpuUsPerRequest: null },
   ]);
+  const exported = await world.tenant((ctx) => exportBenchmark(ctx, { runId }));
+  expect(exported).toMatchObject({ format: 'fairlead-benchmark-1', runId, facts: run.facts, plan: run.plan });
+  expect(exported.rows).toMatchObject([
+    { position: 0, target: 'proxy', requests: 4000, latency: { buckets: [[20, 21, 4000]] } },
+    { position: 1, target: 'direct', requests: 9000 },
+  ]);
   expect((await world.desired()).benchmarks).toEqual([]);
   expect((await world.tenant((ctx) => listBenchmarks(ctx, { appId, limit: 1 }))).items).toMatchObject([{ id: runId }]);
+});
+
+test('a run stores what it measured, and says if another release went live meanwhile', async () => {
+  const runId = await startRun();
+  const facts = () => world.tenant((ctx) => getBenchmark(ctx, { runId })).then((run) => run.facts);
+  const { liveRelease } = await getShop();
+  expect(await facts()).toMatchObject({
+    release: { number: liveRelease?.number, commitHash: liveRelease?.commitHash },
+    configNumber: 0,
+    endReleaseNumber: null,
+  });
+  const { deploymentId } = await world.tenant((ctx) => createDeployment(ctx, { appId }));
+  await world.advance(deploymentId);
+  await world.finish(deploymentId);
+  await world.report({ benchmarks: [create(BenchmarkStatusSchema, { runId, state: WorkState.SUCCEEDED })] });
+  const ended = await facts();
+  expect(ended?.endReleaseNumber).toBe((liveRelease?.number ?? 0) + 1);
+  expect(ended?.release.number).toBe(liveRelease?.number);
 });
 
 test('rows beyond the plan are left out, whatever total the agent claims', async () => {

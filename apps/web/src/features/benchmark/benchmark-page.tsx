@@ -1,18 +1,21 @@
 'use client';
 // Benchmark run: progress, charts by concurrency, and a table with ratios. Results appear as they are measured.
+import { SPREAD_MAX } from '@fairlead/core/benchmark/statistics';
 import { Button } from '@fairlead/ui/button';
 import { Card, CardHeader } from '@fairlead/ui/card';
 import { useFormats } from '@fairlead/ui/formats';
+import { saveFile } from '@fairlead/ui/lib/save-file';
 import { PageHeader } from '@fairlead/ui/page-header';
 import { RelativeTime } from '@fairlead/ui/relative-time';
 import { Skeleton } from '@fairlead/ui/skeleton';
 import { useToast } from '@fairlead/ui/toast';
+import { WarnNote } from '@fairlead/ui/warn-note';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { CircleStop, RotateCcw } from 'lucide-react';
+import { CircleStop, Download, RotateCcw } from 'lucide-react';
 import dynamic from 'next/dynamic';
 import { useRouter } from 'next/navigation';
 import { LivePage } from '../../api/live.tsx';
-import { useTRPC } from '../../api/trpc.tsx';
+import { useTRPC, useTRPCClient } from '../../api/trpc.tsx';
 import type { BenchmarkDetail } from '../../api/types.ts';
 import { LookPill } from '../../common/deployment/state-view.tsx';
 import { benchmarkLook } from '../../common/deployment/states.ts';
@@ -21,8 +24,10 @@ import { useMe } from '../../common/organization/me.tsx';
 import { HoverLink } from '../../common/page/hover-link.tsx';
 import { Crumbs, Page } from '../../common/page/page.tsx';
 import { ResultTable } from './result-table.tsx';
-import { hasCurve, headlineOf } from './results.ts';
+import { hasCurve, headlineOf, protocolLabel, summariseRows, targetLabel, unstableLines } from './results.ts';
+import { ReleaseChangedNote, RunFacts } from './run-facts.tsx';
 
+const CompareCard = dynamic(() => import('./compare-card.tsx').then((module) => module.CompareCard), { ssr: false });
 const ResultCharts = dynamic(() => import('./result-charts.tsx').then((module) => module.ResultCharts), {
   ssr: false,
   loading: () => <Skeleton className="mx-4 mb-4 h-[540px]" />,
@@ -41,7 +46,12 @@ export function BenchmarkPage({ initial }: { readonly initial: BenchmarkDetail }
           title={run.appName}
           pill={<LookPill look={benchmarkLook[run.state]} />}
           detail={<PlanLine run={run} />}
-          actions={<BenchmarkActions run={run} />}
+          actions={
+            <>
+              {run.rows.length === 0 ? null : <DownloadRows run={run} />}
+              <BenchmarkActions run={run} />
+            </>
+          }
         />
         <div className="flex flex-col gap-6">
           {run.state === 'queued' || run.state === 'running' ? <Progress run={run} /> : null}
@@ -52,6 +62,8 @@ export function BenchmarkPage({ initial }: { readonly initial: BenchmarkDetail }
           ) : null}
           {run.rows.length === 0 ? null : (
             <>
+              <ReleaseChangedNote facts={run.facts} />
+              <StabilityNote run={run} />
               {headline === null ? null : <p className="text-pretty font-semibold text-lg">{headline}</p>}
               {hasCurve(run.rows) ? (
                 <Card>
@@ -65,15 +77,33 @@ export function BenchmarkPage({ initial }: { readonly initial: BenchmarkDetail }
               <Card>
                 <CardHeader
                   title="Results"
-                  detail="Medians over rounds. The ratio compares with direct rows of the same network path, over HTTP/1.1 if the protocol has none."
+                  detail="Medians over rounds, with 95 % intervals. The ratio compares with direct rows of the same network path, over HTTP/1.1 if the protocol has none."
                 />
                 <ResultTable rows={run.rows} />
               </Card>
             </>
           )}
+          <RunFacts run={run} />
+          {run.rows.length === 0 ? null : <CompareCard run={run} />}
         </div>
       </Page>
     </LivePage>
+  );
+}
+
+/** Says where the rounds differ too much to name a winner. */
+function StabilityNote({ run }: { readonly run: BenchmarkDetail }) {
+  if (run.state === 'queued' || run.state === 'running') return null;
+  const unstable = unstableLines(summariseRows(run.rows));
+  if (unstable.length === 0) return null;
+  const cells = unstable.map(
+    ({ protocol, target, concurrency }) => `${targetLabel[target]} over ${protocolLabel[protocol]} at ${concurrency}`,
+  );
+  return (
+    <WarnNote>
+      Not reproducible: the rounds differ by more than {SPREAD_MAX * 100} % for {cells.join(', ')}. Run it again with
+      more rounds, or when the server has less to do.
+    </WarnNote>
   );
 }
 
@@ -121,6 +151,30 @@ function Progress({ run }: { readonly run: BenchmarkDetail }) {
         />
       </div>
     </Card>
+  );
+}
+
+/** Saves the run with its raw rows, in the format of docs/benchmarks/run.schema.json. */
+function DownloadRows({ run }: { readonly run: BenchmarkDetail }) {
+  const client = useTRPCClient();
+  const download = useAction(
+    useMutation({ mutationFn: () => client.benchmark.export.query({ runId: run.id }) }),
+    "The rows weren't downloaded",
+    (document) =>
+      saveFile(
+        `${JSON.stringify(document, null, 2)}\n`,
+        `fairlead-benchmark-${run.appSlug}-${run.id}.json`,
+        'application/json',
+      ),
+  );
+  return (
+    <Button
+      icon={<Download size={15} aria-hidden="true" />}
+      pending={download.pending}
+      onClick={() => download.run(undefined)}
+    >
+      Download rows
+    </Button>
   );
 }
 

@@ -1,12 +1,13 @@
 // Table of measured cells, each with its ratio to the direct cell of the same network path.
 
+import type { Interval } from '@fairlead/core/benchmark/statistics';
 import { useFormats } from '@fairlead/ui/formats';
 import { cn } from '@fairlead/ui/lib/class-names';
 import { Cell, HeadCell, Table, TableHead } from '@fairlead/ui/table';
 import { networkPathLabel, protocolLabel, type ResultRow, summariseRows, targetLabel } from './results.ts';
 
 export function ResultTable({ rows }: { readonly rows: readonly ResultRow[] }) {
-  const { formatFixed, formatInteger, formatRatio } = useFormats();
+  const { formatFixed, formatInteger, formatPercent, formatRatio } = useFormats();
   return (
     <Table scrollLabel="Results">
       <TableHead>
@@ -19,6 +20,7 @@ export function ResultTable({ rows }: { readonly rows: readonly ResultRow[] }) {
         <HeadCell numeric>p50 ms</HeadCell>
         <HeadCell numeric>p90 ms</HeadCell>
         <HeadCell numeric>p99 ms</HeadCell>
+        <HeadCell numeric>Success</HeadCell>
         <HeadCell numeric>Errors</HeadCell>
         <HeadCell numeric>CPU µs/req</HeadCell>
         <HeadCell numeric>Memory MiB</HeadCell>
@@ -41,11 +43,18 @@ export function ResultTable({ rows }: { readonly rows: readonly ResultRow[] }) {
             <Cell className="whitespace-nowrap">
               {line.networkPath === null ? '' : networkPathLabel[line.networkPath]}
             </Cell>
-            <Cell numeric>{formatInteger(line.requestsPerSecond)}</Cell>
-            <Cell numeric>{line.ratio === null ? '' : formatRatio(line.ratio)}</Cell>
+            <Cell numeric>
+              {formatInteger(line.requestsPerSecond)}
+              <Range interval={line.interval} format={formatInteger} />
+            </Cell>
+            <Cell numeric>
+              {line.ratio === null ? '' : formatRatio(line.ratio)}
+              <Range interval={line.ratioInterval} format={formatRatio} />
+            </Cell>
             <Cell numeric>{formatFixed(line.p50Ms, 2)}</Cell>
             <Cell numeric>{formatFixed(line.p90Ms, 2)}</Cell>
             <Cell numeric>{formatFixed(line.p99Ms, 2)}</Cell>
+            <Cell numeric>{line.successRate === null ? '' : formatPercent(line.successRate)}</Cell>
             <Cell numeric className={line.errors > 0 ? 'text-bad-text' : ''}>
               {formatInteger(line.errors)}
             </Cell>
@@ -55,6 +64,22 @@ export function ResultTable({ rows }: { readonly rows: readonly ResultRow[] }) {
         ))}
       </tbody>
     </Table>
+  );
+}
+
+interface RangeProps {
+  readonly interval: Interval | null;
+  readonly format: (value: number) => string;
+}
+
+/** Bounds of a 95 % interval, below the value. */
+function Range({ interval, format }: RangeProps) {
+  if (interval === null) return null;
+  return (
+    <span className="block text-ink-faint text-xs">
+      <span className="sr-only">95 % interval </span>
+      {format(interval.low)}–{format(interval.high)}
+    </span>
   );
 }
 

@@ -10,6 +10,7 @@ import {
   type ResultRow,
   successRate,
   summariseRows,
+  unstableLines,
   whyNotMeasured,
 } from './results.ts';
 
@@ -112,16 +113,32 @@ test('the share of successful responses is null without requests', () => {
   expect(successRate(row({ requests: 0, errors: 0 }))).toBeNull();
 });
 
-test('a plan takes as long as all its cells', () => {
+test('a plan takes as long as the cells that run: HTTP/2 goes through the proxy only', () => {
   const plan = {
-    targets: [1, 2],
-    protocols: [1, 2],
+    path: '/',
+    targets: ['proxy' as const, 'direct' as const],
+    protocols: ['http1' as const, 'http2' as const],
     concurrency: [1, 8, 32],
     repeats: 1,
     durationMs: 2000,
     warmupMs: 500,
   };
-  expect(estimateMs(plan)).toBe(30_000);
+  expect(estimateMs(plan)).toBe(9 * 2500);
+});
+
+test('three rounds have intervals, and noise that a round shares cancels out of the ratio', () => {
+  const rounds = [1000, 2000, 500];
+  const rows = rounds.flatMap((requestsPerSecond, round) => [
+    row({ round, requestsPerSecond: requestsPerSecond * 0.8 }),
+    row({ round, requestsPerSecond, target: 'direct' }),
+  ]);
+  const [proxy, direct] = summariseRows(rows);
+  expect(proxy?.interval).toEqual({ median: 800, low: 400, high: 1600 });
+  expect(proxy?.ratioInterval?.low).toBeCloseTo(0.8);
+  expect(proxy?.ratioInterval?.high).toBeCloseTo(0.8);
+  expect(direct?.ratioInterval).toBeNull();
+  expect(unstableLines(summariseRows(rows))).toHaveLength(2);
+  expect(unstableLines(summariseRows(rows.slice(0, 4)))).toEqual([]);
 });
 
 test.each([

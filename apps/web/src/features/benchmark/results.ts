@@ -1,7 +1,10 @@
-// Aggregates the rows of a benchmark run for its charts and its table: medians with their spread, and ratios of proxy
-// to direct. Pure.
+// Aggregates the rows of a benchmark run for its charts and its table: medians and ratios of proxy to direct, with their
+// intervals. Pure.
 
-import { type Measurement, median } from '@fairlead/ui/charts/prepare/multiples';
+import { rowsOf } from '@fairlead/core/benchmark/plan';
+import type { BenchmarkPlan } from '@fairlead/core/benchmark/schema';
+import { type Estimate, estimate, isReproducible, median, pairedRatio } from '@fairlead/core/benchmark/statistics';
+import type { Measurement } from '@fairlead/ui/charts/prepare/multiples';
 import type { Formats } from '@fairlead/ui/formats';
 import type { AppSummary, BenchmarkDetail } from '../../api/types.ts';
 import { appLook } from '../../common/deployment/states.ts';
@@ -44,7 +47,7 @@ export function measurementsOf(rows: readonly ResultRow[], measure: Measure): Me
 }
 
 /** Returns successes ÷ (successes + failures), from 0 to 1; null without either. `requests` counts successes only. */
-export function successRate({ requests, errors }: ResultRow): number | null {
+export function successRate({ requests, errors }: Pick<ResultRow, 'requests' | 'errors'>): number | null {
   const total = requests + errors;
   return total === 0 ? null : requests / total;
 }
@@ -57,8 +60,13 @@ export interface ResultLine {
   readonly concurrency: number;
   readonly repeats: number;
   readonly requestsPerSecond: number;
+  /** Interval of the throughput; null with fewer than three rounds. */
+  readonly interval: Estimate | null;
   /** Ratio to direct by the same path and concurrency, over the same protocol or else HTTP/1.1; null without either. */
   readonly ratio: number | null;
+  /** Interval of the ratio; null with fewer than three rounds. */
+  readonly ratioInterval: Estimate | null;
+  readonly successRate: number | null;
   readonly p50Ms: number | null;
   readonly p90Ms: number | null;
   readonly p99Ms: number | null;
@@ -67,21 +75,26 @@ export interface ResultLine {
   readonly memoryBytes: number | null;
 }
 
+/** Returns the rows of each cell: the same protocol, concurrency, target and network path in all rounds. */
+export function groupCells(rows: readonly ResultRow[]): ReadonlyMap<string, readonly ResultRow[]> {
+  return Map.groupBy(rows, (row) => cellKey(row, row.protocol, row.target));
+}
+
 /** Returns a line per cell and network path, medians over its repeats; the proxy's line comes before the direct one. */
 export function summariseRows(rows: readonly ResultRow[]): ResultLine[] {
-  const cells = new Map<string, ResultRow[]>();
-  for (const row of rows) {
-    const key = cellKey(row, row.protocol, row.target);
-    cells.set(key, [...(cells.get(key) ?? []), row]);
-  }
+  const cells = groupCells(rows);
   const lines = [...cells].map(([key, cell]) => summarise(key, cell));
-  const direct = new Map(lines.map((line) => [line.key, line.requestsPerSecond]));
   return lines
     .map((line) => {
-      const baseline =
-        direct.get(cellKey(line, line.protocol, 'direct')) ?? direct.get(cellKey(line, 'http1', 'direct'));
-      const comparable = line.target === 'proxy' && baseline !== undefined && baseline > 0;
-      return { ...line, ratio: comparable ? line.requestsPerSecond / baseline : null };
+      const baseline = cells.get(cellKey(line, line.protocol, 'direct')) ?? cells.get(cellKey(line, 'http1', 'direct'));
+      if (line.target !== 'proxy' || baseline === undefined) return line;
+      const direct = throughputsOf(baseline);
+      const directMedian = median(direct) ?? 0;
+      return {
+        ...line,
+        ratio: directMedian > 0 ? line.requestsPerSecond / directMedian : null,
+        ratioInterval: pairedRatio(throughputsOf(cells.get(line.key) ?? []), direct),
+      };
     })
     .sort(
       (left, right) =>
@@ -91,10 +104,19 @@ export function summariseRows(rows: readonly ResultRow[]): ResultLine[] {
     );
 }
 
+/** One for each round, in order. */
+function throughputsOf(cell: readonly ResultRow[]): number[] {
+  return cell.toSorted((one, other) => one.round - other.round).map((row) => row.requestsPerSecond);
+}
+
 function summarise(key: string, cell: readonly ResultRow[]): ResultLine {
   const [first] = cell;
   if (first === undefined) throw new RangeError('a cell has at least one row');
-  const of = (measure: Measure) => medianOf(cell.map(measure));
+  const of = (measure: Measure) => median(cell.map(measure).filter((value) => value !== null));
+  const total = cell.reduce(
+    (sum, { requests, errors }) => ({ requests: sum.requests + requests, errors: sum.errors + errors }),
+    { requests: 0, errors: 0 },
+  );
   return {
     key,
     protocol: first.protocol,
@@ -103,22 +125,20 @@ function summarise(key: string, cell: readonly ResultRow[]): ResultLine {
     concurrency: first.concurrency,
     repeats: cell.length,
     requestsPerSecond: of((row) => row.requestsPerSecond) ?? 0,
+    interval: estimate(throughputsOf(cell)),
     ratio: null,
+    ratioInterval: null,
+    successRate: successRate(total),
     p50Ms: of((row) => row.p50Ms),
     p90Ms: of((row) => row.p90Ms),
     p99Ms: of((row) => row.p99Ms),
-    errors: cell.reduce((sum, row) => sum + row.errors, 0),
+    errors: total.errors,
     cpuUsPerRequest: of((row) => row.cpuUsPerRequest),
     memoryBytes: of((row) => row.proxyMemoryBytes),
   };
 }
 
-function medianOf(values: readonly (number | null)[]): number | null {
-  const known = values.filter((value) => value !== null).sort((left, right) => left - right);
-  return known.length === 0 ? null : median(known);
-}
-
-function cellKey(
+export function cellKey(
   { concurrency, networkPath }: Pick<ResultRow, 'concurrency' | 'networkPath'>,
   protocol: ResultRow['protocol'],
   target: ResultRow['target'],
@@ -148,6 +168,14 @@ export function headlineOf(rows: readonly ResultRow[], { formatMs }: Formats): s
   return `The proxy adds ${added} at p50 (HTTP/1.1, concurrency ${pair.proxy.concurrency}).`;
 }
 
+/**
+ * Returns the cells whose throughput varied too much between rounds to name a winner. Empty with fewer than three rounds,
+ * which show nothing about it.
+ */
+export function unstableLines(lines: readonly ResultLine[]): ResultLine[] {
+  return lines.filter(({ interval }) => interval !== null && !isReproducible(interval));
+}
+
 /** True if the rows have several concurrency levels: only then there is a line to draw. */
 export function hasCurve(rows: readonly ResultRow[]): boolean {
   return new Set(rows.map(({ concurrency }) => concurrency)).size > 1;
@@ -169,19 +197,9 @@ export function measurableFirst<App extends Candidate>(apps: readonly App[]): Ap
   return [...apps].sort((one, other) => can(other) - can(one));
 }
 
-export interface PlanShape {
-  readonly targets: readonly unknown[];
-  readonly protocols: readonly unknown[];
-  readonly concurrency: readonly unknown[];
-  readonly repeats: number;
-  readonly durationMs: number;
-  readonly warmupMs: number;
-}
-
 /** Estimates the duration of a plan: every cell warms up and is measured, one after the other. */
-export function estimateMs(plan: PlanShape): number {
-  const cells = plan.targets.length * plan.protocols.length * plan.concurrency.length * plan.repeats;
-  return cells * (plan.durationMs + plan.warmupMs);
+export function estimateMs(plan: BenchmarkPlan): number {
+  return rowsOf(plan) * (plan.durationMs + plan.warmupMs);
 }
 
 /** Parses a list such as `1, 8 32`; returns null when an item is no number. */

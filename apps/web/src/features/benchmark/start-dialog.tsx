@@ -67,7 +67,7 @@ function StartForm({ apps, chosen, onClose }: StartFormProps) {
   const [path, setPath] = useState('/');
   const [concurrency, setConcurrency] = useState('1, 8, 32');
   const [seconds, setSeconds] = useState('2');
-  const [repeats, setRepeats] = useState('1');
+  const [repeats, setRepeats] = useState('3');
   const [protocols, setProtocols] = useState({ http1: true, http2: true, http3: false });
   const failure = create.error === null ? null : readFailure(create.error);
   const levels = parseConcurrency(concurrency);
@@ -125,10 +125,10 @@ function StartForm({ apps, chosen, onClose }: StartFormProps) {
             </Select>
           )}
         </Field>
-        <Field label="Rounds" hint="More rounds narrow the error band." error={failure?.fields['plan.repeats']}>
+        <Field label="Rounds" hint="Intervals need at least three." error={failure?.fields['plan.repeats']}>
           {(control) => (
             <Select {...control} value={repeats} onChange={(event) => setRepeats(event.target.value)}>
-              {['1', '2', '3', '5'].map((each) => (
+              {['1', '3', '5', '9'].map((each) => (
                 <option key={each}>{each}</option>
               ))}
             </Select>
