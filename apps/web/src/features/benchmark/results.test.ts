@@ -139,6 +139,7 @@ test('three rounds have intervals, and noise that a round shares cancels out of 
   expect(direct?.ratioInterval).toBeNull();
   expect(unstableLines(summariseRows(rows))).toHaveLength(2);
   expect(unstableLines(summariseRows(rows.slice(0, 4)))).toEqual([]);
+  expect(headlineOf(rows, formats)).toBeNull();
 });
 
 test.each([

@@ -148,7 +148,7 @@ export function cellKey(
 
 /**
  * Returns the result in one sentence: the latency that the proxy adds at the lowest concurrency with a direct row, where
- * nothing waits. Null without such rows.
+ * nothing waits. Null without such rows, and if their rounds differ too much.
  */
 export function headlineOf(rows: readonly ResultRow[], { formatMs }: Formats): string | null {
   const lines = summariseRows(rows).filter(({ protocol }) => protocol === 'http1');
@@ -163,6 +163,7 @@ export function headlineOf(rows: readonly ResultRow[], { formatMs }: Formats): s
     }))
     .find(({ proxy, direct }) => proxy.p50Ms !== null && direct?.p50Ms != null);
   if (pair?.direct?.p50Ms == null || pair.proxy.p50Ms === null) return null;
+  if (unstableLines([pair.proxy, pair.direct]).length > 0) return null;
   const addedMs = pair.proxy.p50Ms - pair.direct.p50Ms;
   const added = addedMs > 0 ? formatMs(addedMs) : 'no measurable latency';
   return `The proxy adds ${added} at p50 (HTTP/1.1, concurrency ${pair.proxy.concurrency}).`;
