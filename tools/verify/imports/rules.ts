@@ -76,7 +76,8 @@ const WEB_FEATURE = /^apps\/web\/src\/features\/([^/]+)\//;
 /** Foundation of core's features; it is no feature, so its files are imported individually. */
 const CORE_KERNEL = 'kernel';
 /** Files of core that may run in a browser: schemas and pure rules, no verbs. */
-const CORE_FOR_BROWSERS = /^packages\/core\/src\/(?:[^/]+\/(?:schema|rules)|kernel\/command|role\/rights)\.ts$/;
+const CORE_FOR_BROWSERS =
+  /^packages\/core\/src\/(?:[^/]+\/(?:schema|rules)|kernel\/command|role\/rights|benchmark\/(?:plan|statistics))\.ts$/;
 const SERVER_PACKAGES = /^(server-only|pg|@prisma\/.+|graphile-worker|pino|ws|better-auth\/adapters.*)$/;
 
 export function checkRules(graph: Graph): Breach[] {

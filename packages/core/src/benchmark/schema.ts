@@ -53,7 +53,7 @@ export type BenchmarkPlan = z.infer<typeof benchmarkPlanSchema>;
 export const storedPlanSchema = benchmarkPlanSchema.extend({ host: z.string().min(1).max(253) });
 export type StoredPlan = z.infer<typeof storedPlanSchema>;
 
-/** What a run measured, as it was when it was created. No name of a host or a person: a report shows all of it. */
+/** Subject of a run as it was when the run was created. It has no name of a host or a person: a report shows all of it. */
 export const benchmarkFactsSchema = z.object({
   release: z.object({ id: releaseIdSchema, number: z.number().int(), commitHash: z.string() }),
   /** Number of the release's settings version; 0: the defaults. */

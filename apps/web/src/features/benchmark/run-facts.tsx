@@ -1,4 +1,4 @@
-// What a benchmark run measured: release, settings, agent and machine.
+// Facts of a benchmark run: release, settings, agent and machine.
 import { Card, CardHeader, Facts } from '@fairlead/ui/card';
 import { useFormats } from '@fairlead/ui/formats';
 import { shortHash } from '@fairlead/ui/lib/format';
