@@ -186,7 +186,6 @@ export class ServerCurve {
   readonly #load: LoadCurve;
   readonly #cpuShare: number;
   readonly #memoryShare: number;
-  readonly #diskShare: number;
   readonly #bytesPerSecond: number;
 
   constructor(random: Random, organizationId: string, machine: Machine) {
@@ -196,13 +195,12 @@ export class ServerCurve {
     this.#load = loadCurve(random, random.between(0.2, 0.6));
     this.#cpuShare = random.between(0.05, 0.35);
     this.#memoryShare = random.between(0.25, 0.7);
-    this.#diskShare = random.between(0.15, 0.6);
     this.#bytesPerSecond = random.between(50_000, 4_000_000);
   }
 
   *rows({ from, until, stepMs }: Span): Generator<CopyRow> {
     const seconds = stepMs / secondMs;
-    const { cpuCount, memoryBytes, diskBytes, serverId } = this.#machine;
+    const { cpuCount, memoryBytes, diskBytes, diskUsedShare, serverId } = this.#machine;
     for (let ms = floorTo(from, stepMs); ms + stepMs <= until.getTime(); ms += stepMs) {
       const noise = 1 + this.#random.normal() * (0.03 + 0.15 / Math.sqrt(seconds));
       const load = this.#load.at(ms + stepMs / 2) * Math.max(0.1, noise);
@@ -217,7 +215,7 @@ export class ServerCurve {
         memory_used_bytes_max: Math.round(memoryBytes * Math.min(0.97, this.#memoryShare * (0.92 + 0.08 * load))),
         memory_total_bytes: memoryBytes,
         // Logs and artifacts pile up over three days, then the old ones go.
-        disk_used_bytes_max: Math.round(diskBytes * (this.#diskShare + (0.04 * (ms % (3 * dayMs))) / (3 * dayMs))),
+        disk_used_bytes_max: Math.round(diskBytes * (diskUsedShare + (0.04 * (ms % (3 * dayMs))) / (3 * dayMs))),
         disk_total_bytes: diskBytes,
         network_received_bytes: Math.round(transferred * 0.3),
         network_sent_bytes: transferred,

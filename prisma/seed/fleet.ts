@@ -22,6 +22,8 @@ export interface Machine {
   readonly cpuCount: number;
   readonly memoryBytes: number;
   readonly diskBytes: number;
+  /** Lowest share of the disk in use; up to 0.04 more between cleanups. */
+  readonly diskUsedShare: number;
 }
 
 export interface SeedApp extends Home {
@@ -72,6 +74,7 @@ export function makeMachine(random: Random, wish: MachineWish): { readonly machi
     cpuCount,
     memoryBytes: cpuCount * random.pick([2, 4]) * gibibyte,
     diskBytes: random.pick([80, 160, 320]) * gibibyte,
+    diskUsedShare: wish.isTroubled === true ? 0.92 : random.between(0.15, 0.6),
   };
   const host = {
     hostname: `${wish.name}.${wish.domain}`,
@@ -119,8 +122,9 @@ function makeNetwork({ isTroubled, now }: MachineWish): object {
   return { warnings: [], repair: isTroubled === true ? { text, unixMs: now.getTime() - 3 * 3_600_000 } : null };
 }
 
-function makeDisk(random: Random, { diskBytes, name }: Machine, { isTroubled, now }: MachineWish): object {
-  const freeBytes = Math.round(diskBytes * (isTroubled === true ? 0.04 : random.between(0.4, 0.7)));
+function makeDisk(random: Random, machine: Machine, { isTroubled, now }: MachineWish): object {
+  const { diskBytes, diskUsedShare, name } = machine;
+  const freeBytes = Math.round(diskBytes * (0.96 - diskUsedShare));
   return {
     freeBytes,
     totalBytes: diskBytes,
