@@ -9,16 +9,18 @@ use fairlead_model::{BenchmarkProtocol, NetworkPath, UpstreamAddress};
 use http::Uri;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
-use crate::cell::{Cell, Measurement, measure};
+use crate::cell::{Cell, REQUEST_TIMEOUT, measure};
+
 use crate::client::{LoadTarget, Protocol};
 use crate::error::BenchError;
 use crate::mode::Mode;
+use crate::row::{CampaignRow, row};
 use crate::tls::client_config;
 
 /// Benchmark plan of a JSON file. Every contender is measured in each round at each concurrency, in turn.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Campaign {
     pub contenders: Vec<Contender>,
@@ -28,6 +30,13 @@ pub struct Campaign {
     pub concurrency: Vec<u32>,
     #[serde(default = "one")]
     pub repeats: u32,
+    /// Requests per second of a whole row, for an open loop: requests are sent at fixed times and latency counts from these.
+    /// Absent: closed loop.
+    #[serde(default)]
+    pub rate: Option<f64>,
+    /// Limit of one request, in milliseconds.
+    #[serde(default = "request_timeout_ms")]
+    pub request_timeout_ms: u64,
     /// Measured time of one row, in milliseconds.
     pub duration_ms: u64,
     /// Warm-up time before it, in milliseconds.
@@ -56,44 +65,6 @@ pub struct Contender {
     /// Processes to measure CPU and memory of.
     #[serde(default)]
     pub pids: Vec<u32>,
-}
-
-/// Result of one measurement.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct CampaignRow {
-    /// Name of the contender.
-    pub name: String,
-    /// Round, from 0.
-    pub round: u32,
-    pub concurrency: u32,
-    /// Network path of its connections. Rows of different paths can't be compared.
-    pub network_path: NetworkPath,
-    /// HTTP version of the requests.
-    pub protocol: BenchmarkProtocol,
-    /// Connection mode of the clients.
-    pub mode: Mode,
-    /// Number of clients that received a response.
-    pub clients: u32,
-    /// Number of 2xx responses.
-    pub requests: u64,
-    /// Other responses, and requests that failed.
-    pub errors: u64,
-    /// Handshakes shortened by a ticket.
-    pub resumed: u64,
-    /// Number of 2xx responses per second.
-    pub requests_per_second: f64,
-    /// Median latency in microseconds.
-    pub p50_us: Option<u64>,
-    /// 99th percentile in microseconds.
-    pub p99_us: Option<u64>,
-    /// CPU time of the processes per request, in microseconds; `None` without responses.
-    pub cpu_us_per_request: Option<f64>,
-    /// CPU time of the load generator per request, in microseconds.
-    pub generator_cpu_us_per_request: Option<f64>,
-    /// PSS of the processes before the first client connects.
-    pub memory_before_bytes: u64,
-    /// PSS of the processes at the end of the row.
-    pub memory_bytes: u64,
 }
 
 /// Measures a campaign in rounds and calls `on_row` after each measurement.
@@ -140,6 +111,14 @@ fn cell(campaign: &Campaign, contender: &Contender, concurrency: u32) -> Result<
         (Mode::Resumed, _) if !secure => return Err(unusable("only https has sessions to resume")),
         _ => {}
     }
+    if let Some(rate) = campaign.rate {
+        if !rate.is_finite() || rate <= 0.0 {
+            return Err(unusable("its rate must be more than 0"));
+        }
+        if protocol != Protocol::Http1 || campaign.mode != Mode::Keepalive {
+            return Err(unusable("an open loop needs HTTP/1.1 and kept connections"));
+        }
+    }
     let port = uri.port_u16().unwrap_or(if secure { 443 } else { 80 });
     let address = match &contender.connect {
         Some(address) => address.clone(),
@@ -169,6 +148,8 @@ fn cell(campaign: &Campaign, contender: &Contender, concurrency: u32) -> Result<
         destination: LoadTarget { address, tls, authority, path },
         protocol,
         mode: campaign.mode,
+        rate: campaign.rate,
+        request_timeout: Duration::from_millis(campaign.request_timeout_ms),
         concurrency,
         warmup: Duration::from_millis(campaign.warmup_ms),
         duration: Duration::from_millis(campaign.duration_ms),
@@ -184,28 +165,8 @@ fn roots(contender: &Contender) -> Result<Vec<Vec<u8>>, BenchError> {
     certificates.map(|der| der.map(|der| der.to_vec()).map_err(unreadable)).collect()
 }
 
-fn row(contender: &Contender, round: u32, cell: &Cell, measured: Measurement) -> CampaignRow {
-    let Measurement { tally, clients, cpu, generator_cpu, memory_before_bytes, memory_bytes } = measured;
-    let each = |cpu: Duration| (tally.requests > 0).then(|| cpu.as_secs_f64() * 1e6 / tally.requests as f64);
-    CampaignRow {
-        name: contender.name.clone(),
-        round,
-        concurrency: cell.concurrency,
-        network_path: NetworkPath::to(&cell.destination.address),
-        protocol: contender.protocol,
-        mode: cell.mode,
-        clients,
-        requests: tally.requests,
-        errors: tally.errors,
-        resumed: tally.resumed,
-        requests_per_second: tally.requests as f64 / cell.duration.as_secs_f64(),
-        p50_us: tally.latency.quantile_us(0.5),
-        p99_us: tally.latency.quantile_us(0.99),
-        cpu_us_per_request: each(cpu),
-        generator_cpu_us_per_request: each(generator_cpu),
-        memory_before_bytes,
-        memory_bytes,
-    }
+fn request_timeout_ms() -> u64 {
+    REQUEST_TIMEOUT.as_millis() as u64
 }
 
 fn one() -> u32 {

@@ -10,9 +10,11 @@ use fairlead_telemetry::{cpu_time_of, pss_bytes_of};
 use rustix::time::{ClockId, clock_gettime};
 use tokio::sync::watch;
 
-use crate::client::{LoadTally, LoadTarget, Protocol, Window};
+use crate::client::{LoadTarget, Protocol, Window};
 use crate::error::BenchError;
 use crate::mode::Mode;
+use crate::open_loop::OpenLoop;
+use crate::tally::LoadTally;
 use crate::worker::{self, WorkerTask};
 
 /// Maximum wait for the next client's first response. After it, the clients with a response are measured; without any the target
@@ -20,6 +22,8 @@ use crate::worker::{self, WorkerTask};
 const NEXT_ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 /// Maximum wait for the first responses of all clients.
 const READY_TIMEOUT: Duration = Duration::from_secs(120);
+/// Default limit of one request.
+pub(crate) const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 const READY_POLL: Duration = Duration::from_millis(5);
 
 /// Parameters of one measurement.
@@ -29,6 +33,9 @@ pub(crate) struct Cell {
     pub(crate) destination: LoadTarget,
     pub(crate) protocol: Protocol,
     pub(crate) mode: Mode,
+    /// Requests per second of an open loop; `None`: closed loop.
+    pub(crate) rate: Option<f64>,
+    pub(crate) request_timeout: Duration,
     pub(crate) concurrency: u32,
     pub(crate) warmup: Duration,
     pub(crate) duration: Duration,
@@ -46,6 +53,8 @@ pub(crate) struct Measurement {
     pub(crate) cpu: Duration,
     /// CPU time of this process, the load generator, within the measured time.
     pub(crate) generator_cpu: Duration,
+    /// Number of worker threads, each of which can use one core.
+    pub(crate) workers: u32,
     /// PSS of the processes before the first client connects.
     pub(crate) memory_before_bytes: u64,
     /// PSS of the processes at the end of the measured time.
@@ -62,10 +71,27 @@ pub(crate) async fn measure(cell: &Cell, cancel: &CancellationToken) -> Result<M
     let _stop = stop.clone().drop_guard();
     let mut tallies = Vec::new();
     let memory_before_bytes = memory(&cell.pids);
+    let open_loop = cell.rate.map(|requests_per_second| OpenLoop { requests_per_second, clients: cell.concurrency });
+    let (mut first_client, mut workers) = (0, 0);
     for clients in clients_by_worker(cell.concurrency, cell.protocol) {
+        let request_timeout = cell.request_timeout;
         let (destination, protocol, mode) = (cell.destination.clone(), cell.protocol, cell.mode);
         let (ready, window, cancel) = (ready.clone(), window.clone(), stop.clone());
-        let worker = worker::spawn(WorkerTask { destination, protocol, mode, clients, ready, window, cancel });
+        let task = WorkerTask {
+            destination,
+            protocol,
+            mode,
+            open_loop,
+            request_timeout,
+            clients,
+            first_client,
+            ready,
+            window,
+            cancel,
+        };
+        first_client += clients;
+        workers += 1;
+        let worker = worker::spawn(task);
         tallies.push(worker.map_err(|error| BenchError::Generator(error.to_string()))?);
     }
     let measured = async {
@@ -73,9 +99,10 @@ pub(crate) async fn measure(cell: &Cell, cancel: &CancellationToken) -> Result<M
             stop.cancel();
             return (Duration::ZERO, Duration::ZERO, 0);
         }
-        let start = Instant::now() + cell.warmup;
+        let announced = Instant::now();
+        let start = announced + cell.warmup;
         let end = start + cell.duration;
-        announce.send_replace(Some(Window { start, end }));
+        announce.send_replace(Some(Window { announced, start, end }));
         tokio::time::sleep_until(start.into()).await;
         let (before, own_before) = (cpu(&cell.pids), own_cpu());
         tokio::time::sleep_until(end.into()).await;
@@ -88,19 +115,14 @@ pub(crate) async fn measure(cell: &Cell, cancel: &CancellationToken) -> Result<M
     let mut whole = LoadTally::default();
     for tally in tallies {
         let tally = tally.await.map_err(|_| BenchError::Generator("a worker ended early".to_owned()))?;
-        whole.requests += tally.requests;
-        whole.errors += tally.errors;
-        whole.resumed += tally.resumed;
-        whole.body_bytes += tally.body_bytes;
-        whole.latency.merge(&tally.latency);
-        whole.last_error = whole.last_error.or(tally.last_error);
+        whole.merge(tally);
     }
     let clients = ready.load(Ordering::Relaxed).min(cell.concurrency);
     if whole.requests == 0 && (cell.mode != Mode::Idle || clients == 0) {
         let detail = whole.last_error.unwrap_or_else(|| "nothing answered".to_owned());
         return Err(BenchError::Unreachable { target: cell.name.clone(), detail });
     }
-    Ok(Measurement { tally: whole, clients, cpu, generator_cpu, memory_before_bytes, memory_bytes })
+    Ok(Measurement { tally: whole, clients, cpu, generator_cpu, workers, memory_before_bytes, memory_bytes })
 }
 
 /// Waits until all reachable clients have a response; false if none has.

@@ -1,22 +1,23 @@
 //! State of the clients of one worker: destination, connections and results.
 
 use std::cell::{Cell, RefCell};
-use std::io;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use fairlead_model::UpstreamAddress;
-use fairlead_telemetry::Histogram;
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, HandshakeKind};
-use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::{Semaphore, watch};
 use tokio_rustls::TlsConnector;
 
 use crate::connect::{CONNECT_TIMEOUT, ClientSockets, PlainConnection};
+use crate::failure::{ClientError, FailureKind, of_status};
 use crate::mode::Mode;
+use crate::pacer::Pacer;
+use crate::stream::ClientStream;
+use crate::tally::{BusyClock, LoadTally};
 
 /// Maximum number of streams on one HTTP/2 or HTTP/3 connection; more clients open more connections.
 const STREAMS_PER_CONNECTION: u32 = 16;
@@ -61,23 +62,13 @@ pub(crate) struct LoadTarget {
     pub(crate) path: String,
 }
 
-/// Measured time; requests that end outside of it do not count.
+/// Measured time. A closed loop counts the requests that end in it, an open loop those that are scheduled in it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Window {
+    /// Time of the announcement, at which an open loop begins.
+    pub(crate) announced: Instant,
     pub(crate) start: Instant,
     pub(crate) end: Instant,
-}
-
-/// Results of a worker's clients.
-#[derive(Debug, Default)]
-pub(crate) struct LoadTally {
-    pub(crate) requests: u64,
-    pub(crate) errors: u64,
-    /// Handshakes shortened by a ticket.
-    pub(crate) resumed: u64,
-    pub(crate) body_bytes: u64,
-    pub(crate) latency: Histogram,
-    pub(crate) last_error: Option<String>,
 }
 
 /// State that the clients of one worker share.
@@ -85,6 +76,10 @@ pub(crate) struct LoadTally {
 pub(crate) struct Shared {
     pub(crate) destination: LoadTarget,
     pub(crate) mode: Mode,
+    pub(crate) request_timeout: Duration,
+    /// Timer of an open loop's clients; not used in a closed loop.
+    pub(crate) pacer: Pacer,
+    pub(crate) busy: RefCell<BusyClock>,
     pub(crate) sockets: ClientSockets,
     /// Limits the first connections of HTTP/1 clients that open concurrently. The resources that a server needs for a rush of
     /// thousands of openings reflect neither idle connections nor requests.
@@ -97,57 +92,70 @@ pub(crate) struct Shared {
     pub(crate) ready: Arc<AtomicU32>,
 }
 
-/// Byte stream with or without TLS.
-pub(crate) trait ClientStream: AsyncRead + AsyncWrite + Unpin {}
-impl<S: AsyncRead + AsyncWrite + Unpin> ClientStream for S {}
-
 impl Shared {
     /// Opens a connection, with TLS if the destination requires it.
-    pub(crate) async fn connect(&self, destination: &LoadTarget) -> io::Result<Box<dyn ClientStream>> {
+    pub(crate) async fn connect(&self, destination: &LoadTarget) -> Result<ClientStream, ClientError> {
         let opening = async {
-            let stream = match (self.sockets.connect(&destination.address).await?, &destination.tls) {
+            let plain = self.sockets.connect(&destination.address).await;
+            let stream = match (plain.map_err(ClientError::io(FailureKind::Connect))?, &destination.tls) {
                 (PlainConnection::Tcp(stream), Some((config, name))) => {
-                    TlsConnector::from(config.clone()).connect(name.clone(), stream).await?
+                    let handshake = TlsConnector::from(config.clone()).connect(name.clone(), stream);
+                    handshake.await.map_err(ClientError::io(FailureKind::Tls))?
                 }
-                (PlainConnection::Tcp(stream), None) => return Ok(Box::new(stream) as Box<dyn ClientStream>),
-                (PlainConnection::Unix(stream), None) => return Ok(Box::new(stream) as Box<dyn ClientStream>),
-                (PlainConnection::Unix(_), Some(_)) => return Err(io::Error::other("TLS is spoken over TCP only")),
+                (PlainConnection::Tcp(stream), None) => return Ok(ClientStream::Tcp(stream)),
+                (PlainConnection::Unix(stream), None) => return Ok(ClientStream::Unix(stream)),
+                (PlainConnection::Unix(_), Some(_)) => {
+                    return Err(ClientError::new(FailureKind::Tls, "TLS is spoken over TCP only"));
+                }
             };
             if stream.get_ref().1.handshake_kind() == Some(HandshakeKind::Resumed) && self.counts(Instant::now()) {
                 self.tally.borrow_mut().resumed += 1;
             }
-            Ok(Box::new(stream) as Box<dyn ClientStream>)
+            Ok(ClientStream::Tls(Box::new(stream)))
         };
-        let late = || io::Error::new(io::ErrorKind::TimedOut, "no connection within 10 s");
-        tokio::time::timeout(CONNECT_TIMEOUT, opening).await.unwrap_or_else(|_| Err(late()))
+        let limit = CONNECT_TIMEOUT.min(self.request_timeout);
+        let late = || ClientError::new(FailureKind::Connect, format!("no connection within {} s", limit.as_secs_f64()));
+        tokio::time::timeout(limit, opening).await.unwrap_or_else(|_| Err(late()))
     }
 
-    /// Counts a response that ended now.
-    pub(crate) fn answered(&self, started: Instant, status: u16, body_bytes: u64) {
+    /// Counts a response that ended now; returns the time.
+    pub(crate) fn answered(&self, started: Instant, status: u16, body_bytes: u64) -> Instant {
         let now = Instant::now();
+        self.record(started, now, now, status, body_bytes);
+        now
+    }
+
+    /// Counts a response to a request scheduled at `scheduled` that ended now; returns the time.
+    pub(crate) fn answered_scheduled(&self, scheduled: Instant, status: u16, body_bytes: u64) -> Instant {
+        let now = Instant::now();
+        self.record(scheduled, now, scheduled, status, body_bytes);
+        now
+    }
+
+    fn record(&self, started: Instant, ended: Instant, counted_at: Instant, status: u16, body_bytes: u64) {
         let mut tally = self.tally.borrow_mut();
-        if !(200..300).contains(&status) {
+        let failure = of_status(status);
+        if failure.is_some() {
             tally.last_error = Some(format!("it answered {status}"));
         }
-        if !self.counts(now) {
-            return;
-        }
-        if (200..300).contains(&status) {
-            tally.requests += 1;
-            tally.body_bytes += body_bytes;
-            let us = now.saturating_duration_since(started).as_micros();
-            tally.latency.record(u64::try_from(us).unwrap_or(u64::MAX));
-        } else {
-            tally.errors += 1;
+        match failure {
+            _ if !self.counts(counted_at) => {}
+            Some(kind) => tally.fail(kind),
+            None => tally.succeed(ended.saturating_duration_since(started), body_bytes),
         }
     }
 
     /// Counts a request or connection that failed now.
-    pub(crate) fn failed(&self, error: &dyn std::error::Error) {
+    pub(crate) fn failed(&self, error: &ClientError) {
+        self.failed_at(error, Instant::now());
+    }
+
+    /// Counts a failed request by `counted_at`: the time of its end in a closed loop, its schedule in an open loop.
+    pub(crate) fn failed_at(&self, error: &ClientError, counted_at: Instant) {
         let mut tally = self.tally.borrow_mut();
         tally.last_error = Some(error.to_string());
-        if self.counts(Instant::now()) {
-            tally.errors += 1;
+        if self.counts(counted_at) {
+            tally.fail(error.kind);
         }
     }
 
@@ -163,7 +171,7 @@ impl Shared {
     pub(crate) async fn prepare(&self) {
         self.announced().await;
         if let Err(error) = self.sockets.fill(&self.destination.address).await {
-            self.failed(&error);
+            self.failed(&ClientError::new(FailureKind::Connect, error));
         }
     }
 
@@ -175,7 +183,7 @@ impl Shared {
         }
     }
 
-    fn counts(&self, now: Instant) -> bool {
+    pub(crate) fn counts(&self, now: Instant) -> bool {
         self.window.get().is_some_and(|window| window.start <= now && now < window.end)
     }
 }

@@ -1,17 +1,22 @@
 //! Closed-loop HTTP/1.1 client: one request, its complete response, the next request; on kept, fresh or resumed connections. In
 //! idle mode it sends one request and keeps the connection.
 
-use std::io;
-use std::time::Instant;
+use std::pin::Pin;
+use std::task::Poll;
+use std::time::{Duration, Instant};
 
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt, ReadBuf};
+use tokio::time::Sleep;
 
-use crate::client::{ClientStream, LoadTarget, SharedRef, pause_after_failure};
+use crate::client::{LoadTarget, SharedRef, pause_after_failure};
+use crate::failure::{ClientError, FailureKind};
 use crate::mode::Mode;
 use crate::response::{Response, ResponseParser};
+use crate::stream::ClientStream;
 use crate::tls::own_sessions;
 
 const BUFFER_BYTES: usize = 8 * 1024;
+const HEAD_BYTES_MAX: usize = 256 * 1024;
 
 /// Sends requests until its worker ends it.
 pub(crate) async fn run(shared: SharedRef) {
@@ -35,7 +40,7 @@ pub(crate) async fn run(shared: SharedRef) {
     }
 }
 
-fn request(destination: &LoadTarget, closes: bool) -> Vec<u8> {
+pub(crate) fn request(destination: &LoadTarget, closes: bool) -> Vec<u8> {
     let LoadTarget { path, authority, .. } = destination;
     let close = if closes { "Connection: close\r\n" } else { "" };
     format!("GET {path} HTTP/1.1\r\nHost: {authority}\r\nUser-Agent: fairlead-bench\r\nAccept: */*\r\n{close}\r\n")
@@ -48,20 +53,26 @@ async fn request_loop(
     request: &[u8],
     shared: &SharedRef,
     ready: &mut bool,
-) -> io::Result<()> {
+) -> Result<(), ClientError> {
     // Limits concurrent openings: with thousands at once, the first responses would come only after the last handshake. Clients
     // with a response must not delay the others.
-    let mut opening = if *ready { None } else { Some(shared.openings.acquire().await.map_err(io::Error::other)?) };
+    let mut opening = if *ready {
+        None
+    } else {
+        Some(shared.openings.acquire().await.map_err(|error| ClientError::new(FailureKind::Connect, error))?)
+    };
     let mut stream = shared.connect(destination).await?;
-    let mut exchanges = Exchanges::new();
+    let mut exchanges = Exchanges::new(shared.request_timeout);
+    let mut started = Instant::now();
     loop {
-        let started = Instant::now();
-        let response = exchanges.ask(&mut *stream, request).await?;
-        shared.answered(started, response.status, response.body_bytes);
+        let response = exchanges.ask(&mut stream, request).await?;
+        // The end of an exchange is the start of the next.
+        started = shared.answered(started, response.status, response.body_bytes);
         shared.ready(ready);
         if let Some(opening) = opening.take() {
             drop(opening);
             shared.announced().await;
+            started = Instant::now();
         }
         if response.closes {
             return Ok(());
@@ -75,10 +86,10 @@ async fn request_once(
     request: &[u8],
     shared: &SharedRef,
     ready: &mut bool,
-) -> io::Result<()> {
+) -> Result<(), ClientError> {
     let started = Instant::now();
     let mut stream = shared.connect(destination).await?;
-    let response = Exchanges::new().ask(&mut *stream, request).await?;
+    let response = Exchanges::new(shared.request_timeout).ask(&mut stream, request).await?;
     shared.answered(started, response.status, response.body_bytes);
     shared.ready(ready);
     Ok(())
@@ -90,47 +101,90 @@ async fn request_and_idle(
     request: &[u8],
     shared: &SharedRef,
     ready: &mut bool,
-) -> io::Result<()> {
-    let opening = shared.openings.acquire().await.map_err(io::Error::other)?;
+) -> Result<(), ClientError> {
+    let opening = shared.openings.acquire().await.map_err(|error| ClientError::new(FailureKind::Connect, error))?;
     let mut stream = shared.connect(destination).await?;
     let started = Instant::now();
-    let response = Exchanges::new().ask(&mut *stream, request).await?;
+    let response = Exchanges::new(shared.request_timeout).ask(&mut stream, request).await?;
     shared.answered(started, response.status, response.body_bytes);
     shared.ready(ready);
     drop(opening);
-    match stream.read(&mut [0; 1]).await? {
-        0 => Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the server closed an idle connection")),
-        _ => Err(io::Error::new(io::ErrorKind::InvalidData, "the server spoke without being asked")),
+    match stream.read(&mut [0; 1]).await.map_err(ClientError::io(FailureKind::Closed))? {
+        0 => Err(ClientError::new(FailureKind::Closed, "the server closed an idle connection")),
+        _ => Err(ClientError::new(FailureKind::Malformed, "the server spoke without being asked")),
     }
 }
 
 /// HTTP/1.1 exchanges on one connection, with the bytes that were read but not parsed.
-struct Exchanges {
+pub(crate) struct Exchanges {
     buffer: Vec<u8>,
+    /// End of the unparsed bytes, which start at 0.
+    filled: usize,
     reader: ResponseParser,
+    timeout: Duration,
+    /// Expires at the deadline of a request or earlier, so that it need not be reset for every request.
+    timer: Pin<Box<Sleep>>,
 }
 
 impl Exchanges {
-    fn new() -> Self {
-        Self { buffer: Vec::with_capacity(BUFFER_BYTES), reader: ResponseParser::new() }
+    pub(crate) fn new(timeout: Duration) -> Self {
+        let timer = Box::pin(tokio::time::sleep(timeout));
+        Self { buffer: vec![0; BUFFER_BYTES], filled: 0, reader: ResponseParser::new(), timeout, timer }
     }
 
     /// Sends a request and reads its complete response.
-    async fn ask(&mut self, stream: &mut dyn ClientStream, request: &[u8]) -> io::Result<Response> {
-        stream.write_all(request).await?;
-        stream.flush().await?;
+    pub(crate) async fn ask(&mut self, stream: &mut ClientStream, request: &[u8]) -> Result<Response, ClientError> {
+        let started = Instant::now();
+        stream.write_all(request).await.map_err(ClientError::io(FailureKind::Closed))?;
+        if let ClientStream::Tls(stream) = stream {
+            stream.flush().await.map_err(ClientError::io(FailureKind::Closed))?;
+        }
         loop {
-            if !self.buffer.is_empty() {
-                let progress =
-                    self.reader.advance(&self.buffer).map_err(|error| io::Error::other(error.to_string()))?;
-                self.buffer.drain(..progress.consumed);
+            if self.filled > 0 {
+                let progress = self.reader.advance(&self.buffer[..self.filled]);
+                let progress = progress.map_err(|error| ClientError::new(FailureKind::Malformed, error.to_string()))?;
+                self.buffer.copy_within(progress.consumed..self.filled, 0);
+                self.filled -= progress.consumed;
                 if let Some(response) = progress.response {
                     return Ok(response);
                 }
             }
-            if stream.read_buf(&mut self.buffer).await? == 0 {
-                return self.reader.close().ok_or_else(|| io::ErrorKind::UnexpectedEof.into());
+            if self.read(stream, started).await? == 0 {
+                let early =
+                    || ClientError::new(FailureKind::Closed, "the connection was closed before the response ended");
+                return self.reader.close().ok_or_else(early);
             }
         }
+    }
+
+    /// Reads what has arrived, or waits for it until the request's deadline.
+    async fn read(&mut self, stream: &mut ClientStream, started: Instant) -> Result<usize, ClientError> {
+        if self.filled == self.buffer.len() {
+            // Larger than any header section that the parser accepts in practice.
+            if self.filled >= HEAD_BYTES_MAX {
+                return Err(ClientError::new(FailureKind::Malformed, "the header section is too long"));
+            }
+            self.buffer.resize(self.filled * 2, 0);
+        }
+        let (timeout, timer, filled) = (self.timeout, &mut self.timer, self.filled);
+        let mut buffer = ReadBuf::new(&mut self.buffer[filled..]);
+        let read = std::future::poll_fn(|cx| {
+            if let Poll::Ready(read) = Pin::new(&mut *stream).poll_read(cx, &mut buffer) {
+                return Poll::Ready(read.map_err(ClientError::io(FailureKind::Closed)));
+            }
+            while timer.as_mut().poll(cx).is_ready() {
+                let deadline = started + timeout;
+                if Instant::now() >= deadline {
+                    let late = format!("no response within {} s", timeout.as_secs_f64());
+                    return Poll::Ready(Err(ClientError::new(FailureKind::Timeout, late)));
+                }
+                timer.as_mut().reset(deadline.into());
+            }
+            Poll::Pending
+        });
+        read.await?;
+        let length = buffer.filled().len();
+        self.filled += length;
+        Ok(length)
     }
 }

@@ -1,7 +1,5 @@
 //! HTTP/2 clients: a connection carries a fixed number of streams, each a separate closed loop.
 
-use std::error::Error;
-use std::io;
 use std::time::Instant;
 
 use bytes::Bytes;
@@ -9,6 +7,7 @@ use h2::client::SendRequest;
 use http::{Method, Request, Version};
 
 use crate::client::{SharedRef, pause_after_failure};
+use crate::failure::{ClientError, FailureKind};
 
 const WINDOW_BYTES: u32 = 1024 * 1024;
 
@@ -17,40 +16,47 @@ pub(crate) async fn run(shared: SharedRef, streams: u32) {
     let mut ready = vec![false; streams as usize];
     loop {
         if let Err(error) = connection(&shared, &mut ready).await {
-            shared.failed(&*error);
+            shared.failed(&error);
         }
         pause_after_failure().await;
     }
 }
 
-async fn connection(shared: &SharedRef, ready: &mut [bool]) -> Result<(), Box<dyn Error>> {
+async fn connection(shared: &SharedRef, ready: &mut [bool]) -> Result<(), ClientError> {
     let stream = shared.connect(&shared.destination).await?;
     let mut builder = h2::client::Builder::new();
     builder.initial_window_size(WINDOW_BYTES).initial_connection_window_size(WINDOW_BYTES * 4).enable_push(false);
-    let (sender, connection) = builder.handshake::<_, Bytes>(stream).await?;
+    let (sender, connection) = builder.handshake::<_, Bytes>(stream).await.map_err(failure)?;
     let destination = &shared.destination;
     let request = Request::builder()
         .method(Method::GET)
         .version(Version::HTTP_2)
         .uri(format!("https://{}{}", destination.authority, destination.path))
         .header("user-agent", "fairlead-bench")
-        .body(())?;
+        .body(())
+        .map_err(|error| ClientError::new(FailureKind::Malformed, error))?;
     let mut loops = tokio::task::JoinSet::new();
     for said in ready.iter() {
         loops.spawn_local(request_loop(sender.clone(), request.clone(), shared.clone(), *said));
     }
     drop(sender);
     tokio::select! {
-        ended = connection => ended.map_err(Box::<dyn Error>::from)?,
+        ended = connection => ended.map_err(failure)?,
         failed = loops.join_next() => {
             if let Some(outcome) = failed {
-                outcome??;
+                outcome.map_err(|error| ClientError::new(FailureKind::Closed, error))?.map_err(failure)?;
             }
         }
     }
     // An ended stream closes its connection. All its clients count as ready, since the others would never become ready.
     ready.fill(true);
-    Err(io::Error::from(io::ErrorKind::ConnectionReset).into())
+    Err(ClientError::new(FailureKind::Closed, "the server closed the connection"))
+}
+
+/// Gives an error its kind: h2 itself raises protocol errors, for bytes that are not valid.
+fn failure(error: h2::Error) -> ClientError {
+    let invalid = error.is_library() && !error.is_io();
+    ClientError::new(if invalid { FailureKind::Malformed } else { FailureKind::Closed }, error)
 }
 
 async fn request_loop(

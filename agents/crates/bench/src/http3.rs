@@ -17,6 +17,7 @@ use quinn::{ClientConfig, Endpoint, TransportConfig, VarInt};
 
 use crate::client::{SharedRef, pause_after_failure};
 use crate::connect::CONNECT_TIMEOUT;
+use crate::failure::{ClientError, FailureKind};
 
 const STREAM_WINDOW_BYTES: u32 = 1024 * 1024;
 
@@ -27,26 +28,30 @@ pub(crate) async fn run(shared: SharedRef, streams: u32) {
     let mut ready = vec![false; streams as usize];
     loop {
         if let Err(error) = connection(&shared, &mut ready).await {
-            shared.failed(&*error);
+            shared.failed(&error);
         }
         pause_after_failure().await;
     }
 }
 
-async fn connection(shared: &SharedRef, ready: &mut [bool]) -> Result<(), BoxError> {
-    let late = || io::Error::new(io::ErrorKind::TimedOut, "no connection within 10 s");
-    let (endpoint, quic) = tokio::time::timeout(CONNECT_TIMEOUT, connect(shared)).await.map_err(|_| late())??;
+async fn connection(shared: &SharedRef, ready: &mut [bool]) -> Result<(), ClientError> {
+    let unopened = |error: BoxError| ClientError::new(FailureKind::Connect, error);
+    let late = || unopened("no connection within 10 s".into());
+    let (endpoint, quic) =
+        tokio::time::timeout(CONNECT_TIMEOUT, connect(shared)).await.map_err(|_| late())?.map_err(unopened)?;
     let mut builder = h3::client::builder();
     // Disables reserved frames, which would add load.
     builder.send_grease(false);
-    let (mut connection, sender) = builder.build(h3_quinn::Connection::new(quic)).await?;
+    let (mut connection, sender) =
+        builder.build(h3_quinn::Connection::new(quic)).await.map_err(|error| unopened(error.into()))?;
     let destination = &shared.destination;
     let request = Request::builder()
         .method(Method::GET)
         .version(Version::HTTP_3)
         .uri(format!("https://{}{}", destination.authority, destination.path))
         .header("user-agent", "fairlead-bench")
-        .body(())?;
+        .body(())
+        .map_err(|error| ClientError::new(FailureKind::Malformed, error))?;
     let mut loops = tokio::task::JoinSet::new();
     for said in ready.iter() {
         loops.spawn_local(request_loop(sender.clone(), request.clone(), shared.clone(), *said));
@@ -64,7 +69,7 @@ async fn connection(shared: &SharedRef, ready: &mut [bool]) -> Result<(), BoxErr
     endpoint.close(VarInt::from_u32(0), &[]);
     // An ended stream closes its connection. All its clients count as ready, since the others would never become ready.
     ready.fill(true);
-    Err(ended)
+    Err(ClientError::new(FailureKind::Closed, ended))
 }
 
 async fn connect(shared: &SharedRef) -> Result<(Endpoint, quinn::Connection), BoxError> {

@@ -1,4 +1,4 @@
-//! Load generator and benchmark plans: closed-loop HTTP/1.1, HTTP/2 and HTTP/3. Rounds interleave the contenders (A B C A B C),
+//! Load generator and benchmark plans: HTTP/1.1, HTTP/2 and HTTP/3 in a closed loop, HTTP/1.1 also in an open loop. Rounds interleave the contenders (A B C A B C),
 //! so that noise affects all alike.
 
 mod campaign;
@@ -6,16 +6,25 @@ mod cell;
 mod client;
 mod connect;
 mod error;
+mod failure;
 mod http1;
 mod http2;
 mod http3;
 mod mode;
+mod open_loop;
+mod pacer;
 mod plan;
 mod response;
+mod row;
+mod schedule;
+mod stream;
+mod tally;
 mod tls;
 mod worker;
 
-pub use campaign::{Campaign, CampaignRow, Contender, run_campaign};
+pub use campaign::{Campaign, Contender, run_campaign};
 pub use error::BenchError;
+pub use failure::{FailureKind, Failures};
 pub use mode::Mode;
 pub use plan::{ProxyTarget, Targets, rows_total, run_plan};
+pub use row::{CampaignRow, LatencyHistogram, OpenLoopRow};

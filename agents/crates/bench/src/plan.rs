@@ -6,7 +6,7 @@ use fairlead_base::CancellationToken;
 use fairlead_model::{BenchmarkPlan, BenchmarkProtocol, BenchmarkRow, BenchmarkTarget, NetworkPath, UpstreamAddress};
 use rustls::pki_types::ServerName;
 
-use crate::cell::{Cell, Measurement, measure};
+use crate::cell::{Cell, Measurement, REQUEST_TIMEOUT, measure};
 use crate::client::{LoadTarget, Protocol};
 use crate::error::BenchError;
 use crate::mode::Mode;
@@ -113,6 +113,8 @@ fn cell(plan: &BenchmarkPlan, targets: &Targets, step: PlannedCell) -> Result<Ce
         destination: LoadTarget { address, tls, authority, path: plan.path.clone() },
         protocol,
         mode: Mode::Keepalive,
+        rate: None,
+        request_timeout: REQUEST_TIMEOUT,
         concurrency: step.concurrency,
         warmup: plan.warmup,
         duration: plan.duration,
@@ -147,7 +149,7 @@ fn row(
         concurrency: step.concurrency,
         duration: cell.duration,
         requests: tally.requests,
-        errors: tally.errors,
+        errors: tally.errors(),
         latency: tally.latency.sparse().collect(),
         latency_sum_us: tally.latency.sum_us(),
         proxy_cpu: cpu,

@@ -5,15 +5,18 @@ use std::io;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use fairlead_base::CancellationToken;
 use tokio::sync::{Semaphore, oneshot, watch};
 use tokio::task::LocalSet;
 
-use crate::client::{LoadTally, LoadTarget, OPENINGS_MAX, Protocol, Shared, Window};
+use crate::client::{LoadTarget, OPENINGS_MAX, Protocol, Shared, Window};
 use crate::connect::ClientSockets;
 use crate::mode::Mode;
+use crate::open_loop::{self, OpenLoop};
+use crate::pacer::Pacer;
+use crate::tally::{BusyClock, LoadTally};
 use crate::{http1, http2, http3};
 
 /// Task of one worker.
@@ -22,7 +25,12 @@ pub(crate) struct WorkerTask {
     pub(crate) destination: LoadTarget,
     pub(crate) protocol: Protocol,
     pub(crate) mode: Mode,
+    /// `None`: closed loop.
+    pub(crate) open_loop: Option<OpenLoop>,
+    pub(crate) request_timeout: Duration,
     pub(crate) clients: u32,
+    /// Number of the first client among those of all workers.
+    pub(crate) first_client: u32,
     pub(crate) ready: Arc<AtomicU32>,
     /// Announces the measured time.
     pub(crate) window: watch::Receiver<Option<Window>>,
@@ -32,10 +40,14 @@ pub(crate) struct WorkerTask {
 /// Starts a worker. It sends its tally after the window or a cancellation; a closed channel means that it panicked.
 pub(crate) fn spawn(task: WorkerTask) -> io::Result<oneshot::Receiver<LoadTally>> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let pacer = {
+        let _entered = runtime.enter();
+        Pacer::new()?
+    };
     let (done, tally) = oneshot::channel();
     std::thread::Builder::new().name("bench".to_owned()).spawn(move || {
         let local = LocalSet::new();
-        let tally = runtime.block_on(local.run_until(work(task)));
+        let tally = runtime.block_on(local.run_until(work(task, pacer)));
         if done.send(tally).is_err() {
             tracing::debug!("nobody waits for this benchmark worker any more");
         }
@@ -43,21 +55,37 @@ pub(crate) fn spawn(task: WorkerTask) -> io::Result<oneshot::Receiver<LoadTally>
     Ok(tally)
 }
 
-async fn work(task: WorkerTask) -> LoadTally {
-    let WorkerTask { destination, protocol, mode, clients, ready, mut window, cancel } = task;
+async fn work(task: WorkerTask, pacer: Pacer) -> LoadTally {
+    let WorkerTask { destination, protocol, mode, open_loop, request_timeout, clients, first_client, .. } = task;
+    let WorkerTask { ready, mut window, cancel, .. } = task;
     let tally = RefCell::new(LoadTally::default());
     let openings = Semaphore::new(OPENINGS_MAX);
     let announcement = window.clone();
     let sockets = ClientSockets::default();
-    let shared = Shared { destination, mode, sockets, openings, window: Cell::new(None), announcement, tally, ready };
-    let shared = Rc::new(shared);
+    let busy = RefCell::new(BusyClock::new(clients));
+    let shared = Rc::new(Shared {
+        destination,
+        mode,
+        request_timeout,
+        pacer,
+        busy,
+        sockets,
+        openings,
+        window: Cell::new(None),
+        announcement,
+        tally,
+        ready,
+    });
     let mut tasks = tokio::task::JoinSet::new();
     let prepared = shared.clone();
     tasks.spawn_local(async move { prepared.prepare().await });
     match protocol {
         Protocol::Http1 => {
-            for _ in 0..clients {
-                tasks.spawn_local(http1::run(shared.clone()));
+            for client in first_client..first_client + clients {
+                match open_loop {
+                    Some(open_loop) => tasks.spawn_local(open_loop::run(shared.clone(), open_loop, client)),
+                    None => tasks.spawn_local(http1::run(shared.clone())),
+                };
             }
         }
         Protocol::Http2 | Protocol::Http3 => {
@@ -76,10 +104,15 @@ async fn work(task: WorkerTask) -> LoadTally {
         let known = window.wait_for(Option::is_some).await.ok().and_then(|window| *window);
         shared.window.set(known);
         tokio::time::sleep_until(known.map_or_else(Instant::now, |window| window.end).into()).await;
+        if open_loop.is_some() {
+            // Every sent request ends by its response or its timeout, and counts.
+            while tasks.join_next().await.is_some() {}
+        }
     };
     tokio::select! {
         () = measured => {}
         () = cancel.cancelled() => {}
+        failed = shared.pacer.run() => tracing::error!(?failed, "the timer of a benchmark worker failed"),
     }
     tasks.shutdown().await;
     shared.tally.take()

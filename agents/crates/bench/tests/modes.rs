@@ -94,8 +94,16 @@ async fn measured(server: &Server, mode: Mode, clients: u32) -> Result<CampaignR
         pids: vec![std::process::id()],
     };
     let contenders = vec![contender];
-    let campaign =
-        Campaign { contenders, mode, concurrency: vec![clients], repeats: 1, duration_ms: 150, warmup_ms: 20 };
+    let campaign = Campaign {
+        contenders,
+        mode,
+        concurrency: vec![clients],
+        repeats: 1,
+        rate: None,
+        request_timeout_ms: 30_000,
+        duration_ms: 150,
+        warmup_ms: 20,
+    };
     let rows = run_campaign(&campaign, CancellationToken::new(), |_| {}).await?;
     Ok(rows.into_iter().next().unwrap())
 }

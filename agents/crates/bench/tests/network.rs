@@ -212,6 +212,8 @@ async fn a_row_from_a_file_names_its_path() {
         ],
         mode: Mode::Fresh,
         concurrency: vec![2],
+        rate: None,
+        request_timeout_ms: 30_000,
         repeats: 1,
         duration_ms: 100,
         warmup_ms: 10,

@@ -41,14 +41,13 @@ fn print_json(row: &CampaignRow) -> io::Result<()> {
     writeln!(out)
 }
 
-const HEADINGS: &str =
-    "contender             clients  round   requests/s    p50 ms    p99 ms    errors  CPU µs/req   memory MB";
+const HEADINGS: &str = "contender             clients  round   requests/s    p50 ms    p99 ms    errors  CPU µs/req   memory MB  generator";
 
 fn print_line(row: &CampaignRow) -> io::Result<()> {
     let milliseconds = |us: Option<u64>| us.map_or_else(|| "-".into(), |us| format!("{:.2}", us as f64 / 1000.0));
     writeln!(
         io::stdout().lock(),
-        "{:<20}  {:>7}  {:>5}  {:>11.0}  {:>8}  {:>8}  {:>8}  {:>10}  {:>10.1}",
+        "{:<20}  {:>7}  {:>5}  {:>11.0}  {:>8}  {:>8}  {:>8}  {:>10}  {:>10.1}  {:>7.0} %{}",
         row.name,
         row.concurrency,
         row.round + 1,
@@ -58,5 +57,7 @@ fn print_line(row: &CampaignRow) -> io::Result<()> {
         row.errors,
         row.cpu_us_per_request.map_or_else(|| "-".into(), |us| format!("{us:.1}")),
         row.memory_bytes as f64 / 1e6,
+        row.generator_cpu_share * 100.0,
+        if row.generator_saturated { "  generator saturated" } else { "" },
     )
 }

@@ -1,0 +1,83 @@
+//! Failures of requests by kind, as the rows of a campaign count them.
+
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::io;
+
+use serde::Serialize;
+
+/// Kind of a failed request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FailureKind {
+    /// The connection was refused or could not be opened in time.
+    Connect,
+    /// The TLS handshake failed.
+    Tls,
+    /// No complete response within the request timeout.
+    Timeout,
+    /// The connection was closed or reset before the end of the response.
+    Closed,
+    /// The response was not valid HTTP.
+    Malformed,
+    #[serde(rename = "3xx")]
+    Redirect,
+    #[serde(rename = "4xx")]
+    ClientStatus,
+    #[serde(rename = "5xx")]
+    ServerStatus,
+}
+
+/// Number of failed requests by kind. Kinds without a failure are absent.
+pub type Failures = BTreeMap<FailureKind, u64>;
+
+/// Returns the failure that a status means; `None` for 2xx.
+pub(crate) fn of_status(status: u16) -> Option<FailureKind> {
+    match status {
+        200..300 => None,
+        300..400 => Some(FailureKind::Redirect),
+        400..500 => Some(FailureKind::ClientStatus),
+        500..600 => Some(FailureKind::ServerStatus),
+        _ => Some(FailureKind::Malformed),
+    }
+}
+
+/// Failed request or connection of a client.
+#[derive(Debug, thiserror::Error)]
+#[error("{source}")]
+pub(crate) struct ClientError {
+    pub(crate) kind: FailureKind,
+    pub(crate) source: Box<dyn Error>,
+}
+
+impl ClientError {
+    pub(crate) fn new(kind: FailureKind, source: impl Into<Box<dyn Error>>) -> Self {
+        Self { kind, source: source.into() }
+    }
+
+    /// Returns a function that gives an I/O error this kind.
+    pub(crate) fn io(kind: FailureKind) -> impl Fn(io::Error) -> Self {
+        move |error| Self::new(kind, error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statuses_but_2xx_are_failures_and_rows_name_their_class() {
+        let kinds: Vec<_> = [200, 299, 302, 404, 503, 999].into_iter().map(of_status).collect();
+        let expected = [
+            None,
+            None,
+            Some(FailureKind::Redirect),
+            Some(FailureKind::ClientStatus),
+            Some(FailureKind::ServerStatus),
+            Some(FailureKind::Malformed),
+        ];
+        assert_eq!(kinds, expected);
+        let failures = Failures::from([(FailureKind::ServerStatus, 2), (FailureKind::Connect, 1)]);
+        assert_eq!(serde_json::to_string(&failures).unwrap(), r#"{"connect":1,"5xx":2}"#);
+    }
+}

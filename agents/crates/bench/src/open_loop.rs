@@ -1,0 +1,93 @@
+//! Open-loop HTTP/1.1 client: sends at scheduled times, whatever the server does. A late client sends at once and keeps its
+//! schedule; latency counts from the schedule, so a slow response also counts for the requests that it delays.
+
+use std::time::Instant;
+
+use crate::client::{LoadTarget, SharedRef, pause_after_failure};
+use crate::failure::ClientError;
+use crate::http1::{Exchanges, request};
+use crate::response::Response;
+use crate::schedule::{Lateness, Schedule};
+use crate::stream::ClientStream;
+
+/// Rate of all clients of a measurement.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct OpenLoop {
+    pub(crate) requests_per_second: f64,
+    /// Number of clients of all workers.
+    pub(crate) clients: u32,
+}
+
+/// Sends the requests of one client. Ends when the last request sent within the measured time has ended.
+pub(crate) async fn run(shared: SharedRef, open_loop: OpenLoop, client: u32) {
+    let mut client_connection = Connection { request: request(&shared.destination, false), open: None };
+    open(&shared, &mut client_connection).await;
+    shared.announced().await;
+    let Some(window) = *shared.announcement.borrow() else { return };
+    // The worker may not have seen the announcement yet, and the first request must count.
+    shared.window.set(Some(window));
+    let timer = shared.pacer.register();
+    let mut idle_since = window.announced;
+    let schedule = Schedule::new(window.announced, open_loop.requests_per_second, open_loop.clients, client);
+    for scheduled in schedule.take_while(|scheduled| *scheduled < window.end) {
+        shared.pacer.wait(timer, scheduled).await;
+        let now = Instant::now();
+        if now >= window.end {
+            if shared.counts(scheduled) {
+                shared.tally.borrow_mut().open_loop.skip();
+            }
+            continue;
+        }
+        if shared.counts(scheduled) {
+            shared.tally.borrow_mut().open_loop.send(Lateness::of(scheduled, idle_since, now));
+        }
+        shared.busy.borrow_mut().start(now);
+        idle_since = match client_connection.ask(&shared, &shared.destination).await {
+            Ok(response) => shared.answered_scheduled(scheduled, response.status, response.body_bytes),
+            Err(error) => {
+                shared.failed_at(&error, scheduled);
+                Instant::now()
+            }
+        };
+        let all_busy = shared.busy.borrow_mut().end(idle_since, window);
+        shared.tally.borrow_mut().open_loop.all_busy += all_busy;
+    }
+}
+
+/// Sends requests until the first response or the announcement of the measured time.
+async fn open(shared: &SharedRef, connection: &mut Connection) {
+    let Ok(_opening) = shared.openings.acquire().await else { return };
+    while shared.announcement.borrow().is_none() {
+        match connection.ask(shared, &shared.destination).await {
+            Ok(response) => {
+                shared.answered(Instant::now(), response.status, response.body_bytes);
+                shared.ready(&mut false);
+                return;
+            }
+            Err(error) => {
+                shared.failed(&error);
+                pause_after_failure().await;
+            }
+        }
+    }
+}
+
+/// Connection of a client, opened again for the next request after a failure or a close.
+struct Connection {
+    request: Vec<u8>,
+    open: Option<(ClientStream, Exchanges)>,
+}
+
+impl Connection {
+    async fn ask(&mut self, shared: &SharedRef, destination: &LoadTarget) -> Result<Response, ClientError> {
+        let (mut stream, mut exchanges) = match self.open.take() {
+            Some(open) => open,
+            None => (shared.connect(destination).await?, Exchanges::new(shared.request_timeout)),
+        };
+        let response = exchanges.ask(&mut stream, &self.request).await?;
+        if !response.closes {
+            self.open = Some((stream, exchanges));
+        }
+        Ok(response)
+    }
+}

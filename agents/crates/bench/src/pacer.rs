@@ -1,0 +1,131 @@
+//! Timer of one worker's open loop. Tokio's timers have a resolution of 1 ms, which would add to every latency; a timerfd has
+//! that of the kernel.
+
+use std::cell::RefCell;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::io;
+use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use rustix::time::{
+    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create, timerfd_settime,
+};
+use tokio::net::unix::pipe::Receiver;
+use tokio::sync::Notify;
+
+/// Wakes clients at their send times.
+#[derive(Debug)]
+pub(crate) struct Pacer {
+    /// The timerfd. Like a pipe it is only polled and read, and a registered `AsyncFd` would need unsafe code.
+    timer: Receiver,
+    due: RefCell<BinaryHeap<Reverse<(Instant, u64)>>>,
+    wakers: RefCell<Vec<Arc<Notify>>>,
+    /// Announces a time before the earliest one.
+    earlier: Notify,
+}
+
+impl Pacer {
+    pub(crate) fn new() -> io::Result<Self> {
+        let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
+        let timer = Receiver::from_owned_fd_unchecked(timerfd_create(TimerfdClockId::Monotonic, flags)?)?;
+        Ok(Self { timer, due: RefCell::default(), wakers: RefCell::default(), earlier: Notify::new() })
+    }
+
+    /// Registers a client; `wait` takes its number.
+    pub(crate) fn register(&self) -> u64 {
+        let mut wakers = self.wakers.borrow_mut();
+        wakers.push(Arc::new(Notify::new()));
+        wakers.len() as u64 - 1
+    }
+
+    /// Waits until `due`; returns at once if it has passed.
+    pub(crate) async fn wait(&self, client: u64, due: Instant) {
+        if due <= Instant::now() {
+            return;
+        }
+        let waker = self.wakers.borrow()[client as usize].clone();
+        let first = {
+            let mut queue = self.due.borrow_mut();
+            queue.push(Reverse((due, client)));
+            queue.peek() == Some(&Reverse((due, client)))
+        };
+        if first {
+            self.earlier.notify_one();
+        }
+        waker.notified().await;
+    }
+
+    /// Wakes clients until it is dropped.
+    pub(crate) async fn run(&self) -> io::Result<()> {
+        loop {
+            let Some(next) = self.wake_due(Instant::now()) else {
+                self.earlier.notified().await;
+                continue;
+            };
+            set(&self.timer, next.saturating_duration_since(Instant::now()))?;
+            tokio::select! {
+                ready = self.timer.readable() => {
+                    ready?;
+                    self.drain()?;
+                }
+                () = self.earlier.notified() => {}
+            }
+        }
+    }
+
+    /// Reads the expirations, so that the timer is no longer readable.
+    fn drain(&self) -> io::Result<()> {
+        match self.timer.try_read(&mut [0; 8]) {
+            Err(error) if error.kind() != io::ErrorKind::WouldBlock => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    /// Wakes the clients whose time has come; returns the next time.
+    fn wake_due(&self, now: Instant) -> Option<Instant> {
+        let mut queue = self.due.borrow_mut();
+        while let Some(Reverse((due, client))) = queue.peek().copied() {
+            if due > now {
+                return Some(due);
+            }
+            queue.pop();
+            self.wakers.borrow()[client as usize].notify_one();
+        }
+        None
+    }
+}
+
+fn set(timer: impl AsFd, after: Duration) -> io::Result<()> {
+    // Zero would disarm the timer.
+    let after = after.max(Duration::from_nanos(1));
+    let it_value = Timespec { tv_sec: after.as_secs() as i64, tv_nsec: after.subsec_nanos().into() };
+    let once = Itimerspec { it_interval: Timespec { tv_sec: 0, tv_nsec: 0 }, it_value };
+    timerfd_settime(timer, TimerfdTimerFlags::empty(), &once)?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn clients_wake_in_the_order_of_their_times_and_never_early() {
+        let pacer = Pacer::new().unwrap();
+        let order = RefCell::new(Vec::new());
+        let start = Instant::now();
+        let wait = async |ms| {
+            let due = start + Duration::from_millis(ms);
+            pacer.wait(pacer.register(), due).await;
+            assert!(Instant::now() >= due);
+            order.borrow_mut().push(ms);
+        };
+        let waits = async { tokio::join!(wait(12), wait(3), wait(7)) };
+        tokio::select! {
+            _ = waits => {}
+            ended = pacer.run() => ended.unwrap(),
+        }
+        assert_eq!(*order.borrow(), [3, 7, 12]);
+    }
+}
