@@ -153,6 +153,7 @@ describe('every call that reads', () => {
     queries = {
       'app.get': { slug: made.slug },
       'benchmark.get': { runId },
+      'benchmark.export': { runId },
       'config.get': { appId },
       'config.list': { appId },
       'config.getVersion': { appId, number: '1' },
