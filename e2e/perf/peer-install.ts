@@ -77,6 +77,13 @@ export function goProgram({ name, module, version, package: main, replace = [] }
   });
 }
 
+/** Builds a program of a crate from crates.io. */
+export function crateProgram(name: string, version: string): Promise<Program> {
+  return cached(`${name}-${version}`, `bin/${name}`, (folder) =>
+    succeed('cargo', ['install', name, '--version', version, '--locked', '--root', folder], folder),
+  );
+}
+
 /**
  * Builds a program from Go sources in `folder`, by default beside this script. Go itself decides what is up to date.
  */

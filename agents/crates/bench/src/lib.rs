@@ -1,5 +1,5 @@
-//! Load generator and benchmark plans: HTTP/1.1, HTTP/2 and HTTP/3 in a closed loop, HTTP/1.1 also in an open loop. Rounds interleave the contenders (A B C A B C),
-//! so that noise affects all alike.
+//! Load generator and benchmark plans: HTTP/1.1, HTTP/2 and HTTP/3 in a closed loop, HTTP/1.1 also in an open loop. Rounds
+//! interleave the contenders (A B C A B C), so that noise affects all alike.
 
 mod campaign;
 mod cell;
