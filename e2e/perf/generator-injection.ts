@@ -1,7 +1,10 @@
 // Measures a server that injects delays and faults (agents/crates/bench/examples/inject.rs) in an open loop, and compares
 // the rows with what the server counted.
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { run } from '../../tools/lib/command.ts';
 import { type Target, writePlan } from './generators.ts';
+import { goProgram } from './peer-install.ts';
 import { startServing, stopProcess } from './processes.ts';
 import { median } from './statistics.ts';
 
@@ -28,15 +31,19 @@ interface Injected {
 
 /** Returns the largest error of the mean latency, in percent of the mean delay that the server measured itself. */
 export async function delayErrorPercent(setup: InjectionSetup): Promise<number> {
+  const vegeta = await findVegeta(setup.note);
   const errors: number[] = [];
   for (const delayMs of DELAYS_MS) {
     const rounds: number[] = [];
+    const theirs: number[] = [];
     for (let round = 0; round < setup.rounds; round += 1) {
       const { row, counts } = await inject(setup, [`${delayMs * 1000}`, 'none', '1'], RATE);
       rounds.push((100 * Math.abs(row.mean_us - counts.delay_mean_us)) / counts.delay_mean_us);
+      if (vegeta !== undefined) theirs.push(await vegetaErrorPercent(setup, vegeta, delayMs));
     }
     const error = median(rounds);
-    setup.note(`delay ${delayMs} ms: error ${error.toFixed(2)} %`);
+    const peer = vegeta === undefined ? '' : `, of vegeta ${median(theirs).toFixed(2)} %`;
+    setup.note(`delay ${delayMs} ms: error ${error.toFixed(2)} %${peer}`);
     errors.push(error);
   }
   return Math.max(...errors);
@@ -68,6 +75,35 @@ async function inject(setup: InjectionSetup, args: readonly string[], rate: numb
     if (code !== 0) throw new Error(output.trim());
     const counts = await fetch(`http://${address}/counts`);
     return { row: JSON.parse(stdout), counts: JSON.parse(await counts.text()) };
+  } finally {
+    await stopProcess(server.child);
+  }
+}
+
+/** Installs vegeta; it is printed beside our errors and not judged. */
+function findVegeta(note: (line: string) => void): Promise<string | undefined> {
+  const module = 'github.com/tsenart/vegeta/v12';
+  return goProgram({ name: 'vegeta', module, version: 'v12.13.0', package: module }).then(
+    ({ file }) => file,
+    (error: unknown) => {
+      note(`vegeta takes no part: ${error instanceof Error ? error.message : error}`);
+      return undefined;
+    },
+  );
+}
+
+async function vegetaErrorPercent(setup: InjectionSetup, vegeta: string, delayMs: number): Promise<number> {
+  const server = await startServing(setup.inject, [`${delayMs * 1000}`, 'none', '1', '0']);
+  try {
+    const [targets, results] = [join(setup.folder, 'targets'), join(setup.folder, 'results')];
+    writeFileSync(targets, `GET http://${server.address}/\n`);
+    const load = [`-rate=${RATE}`, `-duration=${setup.seconds}s`, `-targets=${targets}`, `-output=${results}`];
+    const attack = await run(vegeta, ['attack', ...load]);
+    const report = await run(vegeta, ['report', '-type=json', results]);
+    if (attack.code !== 0 || report.code !== 0) throw new Error(`vegeta: ${attack.output}${report.output}`.trim());
+    const counts = JSON.parse(await (await fetch(`http://${server.address}/counts`)).text());
+    const meanUs = JSON.parse(report.stdout).latencies.mean / 1000;
+    return (100 * Math.abs(meanUs - counts.delay_mean_us)) / counts.delay_mean_us;
   } finally {
     await stopProcess(server.child);
   }
