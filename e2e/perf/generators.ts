@@ -101,7 +101,17 @@ async function h2load(): Promise<Generator> {
 async function oha(): Promise<Generator> {
   const { file, version } = await crateProgram('oha', '1.9.0');
   const args = (target: Target, seconds: number) => [
-    ...['--no-tui', '--json', '--insecure', '-z', `${seconds}s`, '-c', `${target.connections}`, url(target)],
+    ...[
+      '--no-tui',
+      '--output-format',
+      'json',
+      '--insecure',
+      '-z',
+      `${seconds}s`,
+      '-c',
+      `${target.connections}`,
+      url(target),
+    ],
   ];
   return {
     name: 'oha',
