@@ -96,8 +96,8 @@ async function compareTarget(target: Target, others: readonly Generator[]): Prom
   const mine = loads.get(ours.name) ?? [];
   loads.delete(ours.name);
   const compared = compare(mine, loads);
-  const text = ({ ratio, low, high }: Comparison['rate']) =>
-    `${ratio.toFixed(3)} (${low.toFixed(3)} to ${high.toFixed(3)})`;
+  const text = ({ median, low, high }: Comparison['rate']) =>
+    `${median.toFixed(3)} (${low.toFixed(3)} to ${high.toFixed(3)})`;
   note(`${target.name}: vs ${compared.best}: requests/s ${text(compared.rate)}, CPU ${text(compared.cpu)}`);
   return compared;
 }

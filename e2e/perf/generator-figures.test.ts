@@ -32,7 +32,7 @@ it('compares with the peer of the highest rate, not of the lowest CPU', () => {
       ['wrk', three(100, 5)],
     ]),
   );
-  expect([compared.best, compared.rate.ratio, compared.cpu.ratio]).toEqual(['wrk', 0.9, 1.2]);
+  expect([compared.best, compared.rate.median, compared.cpu.median]).toEqual(['wrk', 0.9, 1.2]);
 });
 
 it('prints the worst target', () => {

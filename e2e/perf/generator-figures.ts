@@ -1,5 +1,5 @@
 // Judges the load generator by the figures of check-generator.ts, and parses what other generators print. Pure.
-import { median, type RatioInterval, ratioInterval } from './statistics.ts';
+import { type Estimate, median, pairedRatio } from '@fairlead/core/benchmark/statistics';
 
 const RATE_RATIO_MIN = 0.95;
 const CPU_RATIO_MAX = 1;
@@ -15,8 +15,8 @@ export interface Load {
 export interface Comparison {
   /** Peer with the most requests per second. */
   readonly best: string;
-  readonly rate: RatioInterval;
-  readonly cpu: RatioInterval;
+  readonly rate: Estimate;
+  readonly cpu: Estimate;
 }
 
 export interface Outcome {
@@ -30,16 +30,18 @@ export interface Outcome {
 export function compare(ours: readonly Load[], peers: ReadonlyMap<string, readonly Load[]>): Comparison {
   const rates = (loads: readonly Load[]) => loads.map((load) => load.requestsPerSecond);
   const cpus = (loads: readonly Load[]) => loads.map((load) => load.cpuUsPerRequest);
-  const [best] = [...peers].toSorted(([, a], [, b]) => median(rates(b)) - median(rates(a)));
+  const [best] = [...peers].toSorted(([, a], [, b]) => (median(rates(b)) ?? 0) - (median(rates(a)) ?? 0));
   if (best === undefined) throw new Error('no other generator could be measured');
   const [name, theirs] = best;
-  return { best: name, rate: ratioInterval(rates(ours), rates(theirs)), cpu: ratioInterval(cpus(ours), cpus(theirs)) };
+  const [rate, cpu] = [pairedRatio(rates(ours), rates(theirs)), pairedRatio(cpus(ours), cpus(theirs))];
+  if (rate === null || cpu === null) throw new Error('a comparison needs at least three rounds');
+  return { best: name, rate, cpu };
 }
 
 /** Last line of the check. Each ratio is the worst of all targets. */
 export function lastLine({ comparisons, delayErrorPercent, errorsCounted, errorsInjected }: Outcome): string {
-  const rate = Math.min(...comparisons.map((each) => each.rate.ratio)).toFixed(2);
-  const cpu = Math.max(...comparisons.map((each) => each.cpu.ratio)).toFixed(2);
+  const rate = Math.min(...comparisons.map((each) => each.rate.median)).toFixed(2);
+  const cpu = Math.max(...comparisons.map((each) => each.cpu.median)).toFixed(2);
   return `requests/s vs best of wrk, h2load, oha: ${rate}; CPU per request vs it: ${cpu}; delay error: ${delayErrorPercent.toFixed(2)} %; errors counted ${errorsCounted} of ${errorsInjected}`;
 }
 

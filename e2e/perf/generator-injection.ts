@@ -2,11 +2,11 @@
 // the rows with what the server counted.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { median } from '@fairlead/core/benchmark/statistics';
 import { run } from '../../tools/lib/command.ts';
 import { type Target, writePlan } from './generators.ts';
 import { goProgram } from './peer-install.ts';
 import { startServing, stopProcess } from './processes.ts';
-import { median } from './statistics.ts';
 
 const DELAYS_MS = [5, 20, 100];
 const CONNECTIONS = 32;
@@ -41,8 +41,8 @@ export async function delayErrorPercent(setup: InjectionSetup): Promise<number> 
       rounds.push((100 * Math.abs(row.mean_us - counts.delay_mean_us)) / counts.delay_mean_us);
       if (vegeta !== undefined) theirs.push(await vegetaErrorPercent(setup, vegeta, delayMs));
     }
-    const error = median(rounds);
-    const peer = vegeta === undefined ? '' : `, of vegeta ${median(theirs).toFixed(2)} %`;
+    const error = median(rounds) ?? Number.NaN;
+    const peer = vegeta === undefined ? '' : `, of vegeta ${median(theirs)?.toFixed(2)} %`;
     setup.note(`delay ${delayMs} ms: error ${error.toFixed(2)} %${peer}`);
     errors.push(error);
   }
