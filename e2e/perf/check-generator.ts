@@ -1,11 +1,9 @@
 // `npm run check:generator`: compares the load generator of `fairlead-agent bench` with wrk, h2load and oha on nginx, and
 // with a server that injects delays and errors. Rounds interleave the generators, so that noise affects all alike.
-import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { ROOT } from '../../tools/lib/command.ts';
 import { NGINX } from '../../tools/test/debian.ts';
 import { type Comparison, compare, faults, type Load, lastLine } from './generator-figures.ts';
 import { countErrors, delayErrorPercent } from './generator-injection.ts';
@@ -27,12 +25,7 @@ const { values: options } = parseArgs({
 const [rounds, seconds] = [Number(options.rounds), Number(options.seconds)];
 const note = (line: string) => console.log(line);
 
-const { agent, stand } = binaries(options.built);
-const inject = join(stand, '../inject');
-if (!options.built) {
-  const build = ['build', '--release', '-p', 'fairlead-bench', '--example', 'inject'];
-  execFileSync('cargo', build, { cwd: join(ROOT, 'agents'), stdio: 'inherit' });
-}
+const { agent, stand, inject } = binaries(options.built);
 const ours = fairleadBench(agent);
 const peers = await peerGenerators(note);
 const folder = mkdtempSync(join(tmpdir(), 'fairlead-generator-'));

@@ -5,12 +5,14 @@ import { join } from 'node:path';
 import { ROOT } from '../../tools/lib/command.ts';
 
 /** Returns the release builds: builds them, or with `built` uses the existing ones. */
-export function binaries(built: boolean): { agent: string; stand: string } {
+export function binaries(built: boolean): { agent: string; stand: string; inject: string } {
   const release = join(process.env.CARGO_TARGET_DIR ?? join(ROOT, 'agents/target'), 'release');
-  const found = { agent: join(release, 'fairlead-agent'), stand: join(release, 'examples/stand') };
+  const example = (name: string) => join(release, 'examples', name);
+  const found = { agent: join(release, 'fairlead-agent'), stand: example('stand'), inject: example('inject') };
   if (built) return found;
-  // Builds both together, so that shared crates compile once.
-  const wanted = ['-p', 'fairlead-agent', '--bin', 'fairlead-agent', '-p', 'fairlead-proxy', '--example', 'stand'];
+  // Builds all together, so that shared crates compile once.
+  const examples = ['-p', 'fairlead-proxy', '--example', 'stand', '-p', 'fairlead-bench', '--example', 'inject'];
+  const wanted = ['-p', 'fairlead-agent', '--bin', 'fairlead-agent', ...examples];
   // The folder agents pins the toolchain.
   const cwd = join(ROOT, 'agents');
   execFileSync('cargo', ['build', '--release', ...wanted], { cwd, stdio: 'inherit' });
