@@ -13,7 +13,7 @@ use tokio::sync::{Semaphore, watch};
 use tokio_rustls::TlsConnector;
 
 use crate::connect::{CONNECT_TIMEOUT, ClientSockets, PlainConnection};
-use crate::failure::{ClientError, FailureKind, of_status};
+use crate::failure::{FailureKind, RequestError, of_status};
 use crate::mode::Mode;
 use crate::pacer::Pacer;
 use crate::stream::ClientStream;
@@ -94,18 +94,18 @@ pub(crate) struct Shared {
 
 impl Shared {
     /// Opens a connection, with TLS if the destination requires it.
-    pub(crate) async fn connect(&self, destination: &LoadTarget) -> Result<ClientStream, ClientError> {
+    pub(crate) async fn connect(&self, destination: &LoadTarget) -> Result<ClientStream, RequestError> {
         let opening = async {
             let plain = self.sockets.connect(&destination.address).await;
-            let stream = match (plain.map_err(ClientError::io(FailureKind::Connect))?, &destination.tls) {
+            let stream = match (plain.map_err(RequestError::io(FailureKind::Connect))?, &destination.tls) {
                 (PlainConnection::Tcp(stream), Some((config, name))) => {
                     let handshake = TlsConnector::from(config.clone()).connect(name.clone(), stream);
-                    handshake.await.map_err(ClientError::io(FailureKind::Tls))?
+                    handshake.await.map_err(RequestError::io(FailureKind::Tls))?
                 }
                 (PlainConnection::Tcp(stream), None) => return Ok(ClientStream::Tcp(stream)),
                 (PlainConnection::Unix(stream), None) => return Ok(ClientStream::Unix(stream)),
                 (PlainConnection::Unix(_), Some(_)) => {
-                    return Err(ClientError::new(FailureKind::Tls, "TLS is spoken over TCP only"));
+                    return Err(RequestError::new(FailureKind::Tls, "TLS is spoken over TCP only"));
                 }
             };
             if stream.get_ref().1.handshake_kind() == Some(HandshakeKind::Resumed) && self.counts(Instant::now()) {
@@ -114,7 +114,8 @@ impl Shared {
             Ok(ClientStream::Tls(Box::new(stream)))
         };
         let limit = CONNECT_TIMEOUT.min(self.request_timeout);
-        let late = || ClientError::new(FailureKind::Connect, format!("no connection within {} s", limit.as_secs_f64()));
+        let late =
+            || RequestError::new(FailureKind::Connect, format!("no connection within {} s", limit.as_secs_f64()));
         tokio::time::timeout(limit, opening).await.unwrap_or_else(|_| Err(late()))
     }
 
@@ -146,12 +147,12 @@ impl Shared {
     }
 
     /// Counts a request or connection that failed now.
-    pub(crate) fn failed(&self, error: &ClientError) {
+    pub(crate) fn failed(&self, error: &RequestError) {
         self.failed_at(error, Instant::now());
     }
 
     /// Counts a failed request by `counted_at`: the time of its end in a closed loop, its schedule in an open loop.
-    pub(crate) fn failed_at(&self, error: &ClientError, counted_at: Instant) {
+    pub(crate) fn failed_at(&self, error: &RequestError, counted_at: Instant) {
         let mut tally = self.tally.borrow_mut();
         tally.last_error = Some(error.to_string());
         if self.counts(counted_at) {
@@ -171,7 +172,7 @@ impl Shared {
     pub(crate) async fn prepare(&self) {
         self.announced().await;
         if let Err(error) = self.sockets.fill(&self.destination.address).await {
-            self.failed(&ClientError::new(FailureKind::Connect, error));
+            self.failed(&RequestError::new(FailureKind::Connect, error));
         }
     }
 

@@ -45,12 +45,12 @@ pub(crate) fn of_status(status: u16) -> Option<FailureKind> {
 /// Failed request or connection of a client.
 #[derive(Debug, thiserror::Error)]
 #[error("{source}")]
-pub(crate) struct ClientError {
+pub(crate) struct RequestError {
     pub(crate) kind: FailureKind,
     pub(crate) source: Box<dyn Error>,
 }
 
-impl ClientError {
+impl RequestError {
     pub(crate) fn new(kind: FailureKind, source: impl Into<Box<dyn Error>>) -> Self {
         Self { kind, source: source.into() }
     }

@@ -9,7 +9,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt, ReadBuf};
 use tokio::time::Sleep;
 
 use crate::client::{LoadTarget, SharedRef, pause_after_failure};
-use crate::failure::{ClientError, FailureKind};
+use crate::failure::{FailureKind, RequestError};
 use crate::mode::Mode;
 use crate::response::{Response, ResponseParser};
 use crate::stream::ClientStream;
@@ -53,13 +53,13 @@ async fn request_loop(
     request: &[u8],
     shared: &SharedRef,
     ready: &mut bool,
-) -> Result<(), ClientError> {
+) -> Result<(), RequestError> {
     // Limits concurrent openings: with thousands at once, the first responses would come only after the last handshake. Clients
     // with a response must not delay the others.
     let mut opening = if *ready {
         None
     } else {
-        Some(shared.openings.acquire().await.map_err(|error| ClientError::new(FailureKind::Connect, error))?)
+        Some(shared.openings.acquire().await.map_err(|error| RequestError::new(FailureKind::Connect, error))?)
     };
     let mut stream = shared.connect(destination).await?;
     let mut exchanges = Exchanges::new(shared.request_timeout);
@@ -86,7 +86,7 @@ async fn request_once(
     request: &[u8],
     shared: &SharedRef,
     ready: &mut bool,
-) -> Result<(), ClientError> {
+) -> Result<(), RequestError> {
     let started = Instant::now();
     let mut stream = shared.connect(destination).await?;
     let response = Exchanges::new(shared.request_timeout).ask(&mut stream, request).await?;
@@ -101,17 +101,17 @@ async fn request_and_idle(
     request: &[u8],
     shared: &SharedRef,
     ready: &mut bool,
-) -> Result<(), ClientError> {
-    let opening = shared.openings.acquire().await.map_err(|error| ClientError::new(FailureKind::Connect, error))?;
+) -> Result<(), RequestError> {
+    let opening = shared.openings.acquire().await.map_err(|error| RequestError::new(FailureKind::Connect, error))?;
     let mut stream = shared.connect(destination).await?;
     let started = Instant::now();
     let response = Exchanges::new(shared.request_timeout).ask(&mut stream, request).await?;
     shared.answered(started, response.status, response.body_bytes);
     shared.ready(ready);
     drop(opening);
-    match stream.read(&mut [0; 1]).await.map_err(ClientError::io(FailureKind::Closed))? {
-        0 => Err(ClientError::new(FailureKind::Closed, "the server closed an idle connection")),
-        _ => Err(ClientError::new(FailureKind::Malformed, "the server spoke without being asked")),
+    match stream.read(&mut [0; 1]).await.map_err(RequestError::io(FailureKind::Closed))? {
+        0 => Err(RequestError::new(FailureKind::Closed, "the server closed an idle connection")),
+        _ => Err(RequestError::new(FailureKind::Malformed, "the server spoke without being asked")),
     }
 }
 
@@ -133,16 +133,17 @@ impl Exchanges {
     }
 
     /// Sends a request and reads its complete response.
-    pub(crate) async fn ask(&mut self, stream: &mut ClientStream, request: &[u8]) -> Result<Response, ClientError> {
+    pub(crate) async fn ask(&mut self, stream: &mut ClientStream, request: &[u8]) -> Result<Response, RequestError> {
         let started = Instant::now();
-        stream.write_all(request).await.map_err(ClientError::io(FailureKind::Closed))?;
+        stream.write_all(request).await.map_err(RequestError::io(FailureKind::Closed))?;
         if let ClientStream::Tls(stream) = stream {
-            stream.flush().await.map_err(ClientError::io(FailureKind::Closed))?;
+            stream.flush().await.map_err(RequestError::io(FailureKind::Closed))?;
         }
         loop {
             if self.filled > 0 {
                 let progress = self.reader.advance(&self.buffer[..self.filled]);
-                let progress = progress.map_err(|error| ClientError::new(FailureKind::Malformed, error.to_string()))?;
+                let progress =
+                    progress.map_err(|error| RequestError::new(FailureKind::Malformed, error.to_string()))?;
                 self.buffer.copy_within(progress.consumed..self.filled, 0);
                 self.filled -= progress.consumed;
                 if let Some(response) = progress.response {
@@ -151,18 +152,18 @@ impl Exchanges {
             }
             if self.read(stream, started).await? == 0 {
                 let early =
-                    || ClientError::new(FailureKind::Closed, "the connection was closed before the response ended");
+                    || RequestError::new(FailureKind::Closed, "the connection was closed before the response ended");
                 return self.reader.close().ok_or_else(early);
             }
         }
     }
 
     /// Reads what has arrived, or waits for it until the request's deadline.
-    async fn read(&mut self, stream: &mut ClientStream, started: Instant) -> Result<usize, ClientError> {
+    async fn read(&mut self, stream: &mut ClientStream, started: Instant) -> Result<usize, RequestError> {
         if self.filled == self.buffer.len() {
             // Larger than any header section that the parser accepts in practice.
             if self.filled >= HEAD_BYTES_MAX {
-                return Err(ClientError::new(FailureKind::Malformed, "the header section is too long"));
+                return Err(RequestError::new(FailureKind::Malformed, "the header section is too long"));
             }
             self.buffer.resize(self.filled * 2, 0);
         }
@@ -170,13 +171,13 @@ impl Exchanges {
         let mut buffer = ReadBuf::new(&mut self.buffer[filled..]);
         let read = std::future::poll_fn(|cx| {
             if let Poll::Ready(read) = Pin::new(&mut *stream).poll_read(cx, &mut buffer) {
-                return Poll::Ready(read.map_err(ClientError::io(FailureKind::Closed)));
+                return Poll::Ready(read.map_err(RequestError::io(FailureKind::Closed)));
             }
             while timer.as_mut().poll(cx).is_ready() {
                 let deadline = started + timeout;
                 if Instant::now() >= deadline {
                     let late = format!("no response within {} s", timeout.as_secs_f64());
-                    return Poll::Ready(Err(ClientError::new(FailureKind::Timeout, late)));
+                    return Poll::Ready(Err(RequestError::new(FailureKind::Timeout, late)));
                 }
                 timer.as_mut().reset(deadline.into());
             }

@@ -7,7 +7,7 @@ use h2::client::SendRequest;
 use http::{Method, Request, Version};
 
 use crate::client::{SharedRef, pause_after_failure};
-use crate::failure::{ClientError, FailureKind};
+use crate::failure::{FailureKind, RequestError};
 
 const WINDOW_BYTES: u32 = 1024 * 1024;
 
@@ -22,7 +22,7 @@ pub(crate) async fn run(shared: SharedRef, streams: u32) {
     }
 }
 
-async fn connection(shared: &SharedRef, ready: &mut [bool]) -> Result<(), ClientError> {
+async fn connection(shared: &SharedRef, ready: &mut [bool]) -> Result<(), RequestError> {
     let stream = shared.connect(&shared.destination).await?;
     let mut builder = h2::client::Builder::new();
     builder.initial_window_size(WINDOW_BYTES).initial_connection_window_size(WINDOW_BYTES * 4).enable_push(false);
@@ -34,7 +34,7 @@ async fn connection(shared: &SharedRef, ready: &mut [bool]) -> Result<(), Client
         .uri(format!("https://{}{}", destination.authority, destination.path))
         .header("user-agent", "fairlead-bench")
         .body(())
-        .map_err(|error| ClientError::new(FailureKind::Malformed, error))?;
+        .map_err(|error| RequestError::new(FailureKind::Malformed, error))?;
     let mut loops = tokio::task::JoinSet::new();
     for said in ready.iter() {
         loops.spawn_local(request_loop(sender.clone(), request.clone(), shared.clone(), *said));
@@ -44,19 +44,19 @@ async fn connection(shared: &SharedRef, ready: &mut [bool]) -> Result<(), Client
         ended = connection => ended.map_err(failure)?,
         failed = loops.join_next() => {
             if let Some(outcome) = failed {
-                outcome.map_err(|error| ClientError::new(FailureKind::Closed, error))?.map_err(failure)?;
+                outcome.map_err(|error| RequestError::new(FailureKind::Closed, error))?.map_err(failure)?;
             }
         }
     }
     // An ended stream closes its connection. All its clients count as ready, since the others would never become ready.
     ready.fill(true);
-    Err(ClientError::new(FailureKind::Closed, "the server closed the connection"))
+    Err(RequestError::new(FailureKind::Closed, "the server closed the connection"))
 }
 
 /// Gives an error its kind: h2 itself raises protocol errors, for bytes that are not valid.
-fn failure(error: h2::Error) -> ClientError {
+fn failure(error: h2::Error) -> RequestError {
     let invalid = error.is_library() && !error.is_io();
-    ClientError::new(if invalid { FailureKind::Malformed } else { FailureKind::Closed }, error)
+    RequestError::new(if invalid { FailureKind::Malformed } else { FailureKind::Closed }, error)
 }
 
 async fn request_loop(

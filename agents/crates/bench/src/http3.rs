@@ -17,7 +17,7 @@ use quinn::{ClientConfig, Endpoint, TransportConfig, VarInt};
 
 use crate::client::{SharedRef, pause_after_failure};
 use crate::connect::CONNECT_TIMEOUT;
-use crate::failure::{ClientError, FailureKind};
+use crate::failure::{FailureKind, RequestError};
 
 const STREAM_WINDOW_BYTES: u32 = 1024 * 1024;
 
@@ -34,8 +34,8 @@ pub(crate) async fn run(shared: SharedRef, streams: u32) {
     }
 }
 
-async fn connection(shared: &SharedRef, ready: &mut [bool]) -> Result<(), ClientError> {
-    let unopened = |error: BoxError| ClientError::new(FailureKind::Connect, error);
+async fn connection(shared: &SharedRef, ready: &mut [bool]) -> Result<(), RequestError> {
+    let unopened = |error: BoxError| RequestError::new(FailureKind::Connect, error);
     let late = || unopened("no connection within 10 s".into());
     let (endpoint, quic) =
         tokio::time::timeout(CONNECT_TIMEOUT, connect(shared)).await.map_err(|_| late())?.map_err(unopened)?;
@@ -51,7 +51,7 @@ async fn connection(shared: &SharedRef, ready: &mut [bool]) -> Result<(), Client
         .uri(format!("https://{}{}", destination.authority, destination.path))
         .header("user-agent", "fairlead-bench")
         .body(())
-        .map_err(|error| ClientError::new(FailureKind::Malformed, error))?;
+        .map_err(|error| RequestError::new(FailureKind::Malformed, error))?;
     let mut loops = tokio::task::JoinSet::new();
     for said in ready.iter() {
         loops.spawn_local(request_loop(sender.clone(), request.clone(), shared.clone(), *said));
@@ -69,7 +69,7 @@ async fn connection(shared: &SharedRef, ready: &mut [bool]) -> Result<(), Client
     endpoint.close(VarInt::from_u32(0), &[]);
     // An ended stream closes its connection. All its clients count as ready, since the others would never become ready.
     ready.fill(true);
-    Err(ClientError::new(FailureKind::Closed, ended))
+    Err(RequestError::new(FailureKind::Closed, ended))
 }
 
 async fn connect(shared: &SharedRef) -> Result<(Endpoint, quinn::Connection), BoxError> {

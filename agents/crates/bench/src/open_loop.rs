@@ -4,7 +4,7 @@
 use std::time::Instant;
 
 use crate::client::{LoadTarget, SharedRef, pause_after_failure};
-use crate::failure::ClientError;
+use crate::failure::RequestError;
 use crate::http1::{Exchanges, request};
 use crate::response::Response;
 use crate::schedule::{Lateness, Schedule};
@@ -79,7 +79,7 @@ struct Connection {
 }
 
 impl Connection {
-    async fn ask(&mut self, shared: &SharedRef, destination: &LoadTarget) -> Result<Response, ClientError> {
+    async fn ask(&mut self, shared: &SharedRef, destination: &LoadTarget) -> Result<Response, RequestError> {
         let (mut stream, mut exchanges) = match self.open.take() {
             Some(open) => open,
             None => (shared.connect(destination).await?, Exchanges::new(shared.request_timeout)),
