@@ -2,6 +2,7 @@
 // saved, and the guard of unsaved changes. Runs after product.spec.ts, which leaves an app.
 import { expect, type Page, test } from '@playwright/test';
 import { checkAppearance } from './accessibility.ts';
+import { waitUntilLoaded } from './page-load.ts';
 import { openMember, openSignedIn } from './signed-in.ts';
 
 test.describe.configure({ mode: 'serial' });
@@ -23,9 +24,9 @@ const save = () => page.getByRole('button', { name: 'Save', exact: true });
 const question = () => page.getByRole('dialog', { name: 'Discard unsaved changes?' });
 
 /** Returns a function that lets the scripts of pages through. */
-async function holdScripts(): Promise<() => void> {
+async function holdScripts(of: Page): Promise<() => void> {
   const { promise: released, resolve } = Promise.withResolvers<void>();
-  await page.route('**/_next/static/**/*.js', async (route) => {
+  await of.route('**/_next/static/**/*.js', async (route) => {
     await released;
     await route.continue();
   });
@@ -66,7 +67,7 @@ test('each tab has a title, and none moves its neighbours when it opens', async 
 });
 
 test('what is typed and chosen before the scripts run is kept', async () => {
-  const release = await holdScripts();
+  const release = await holdScripts(page);
   await page.goto(`${SETTINGS}/health`, { waitUntil: 'commit' });
   await page.getByLabel('Start timeout').fill('82');
   await page.getByLabel('Liveness check').selectOption('tcp');
@@ -77,6 +78,21 @@ test('what is typed and chosen before the scripts run is kept', async () => {
   await expect(page.getByLabel('Active health checks')).toBeChecked();
   await page.getByRole('button', { name: 'Discard' }).click();
   await expect(page.getByLabel('Start timeout')).not.toHaveValue('82');
+});
+
+test('a field that the browser filled by itself changes nothing', async () => {
+  const reopened = await page.context().newPage();
+  // Every call of a test counts as a user's gesture, and a browser that restores fields needs none.
+  await reopened.addInitScript(() => {
+    Object.defineProperty(navigator, 'userActivation', { value: { hasBeenActive: false, isActive: false } });
+  });
+  const release = await holdScripts(reopened);
+  await reopened.goto(`${SETTINGS}/health`, { waitUntil: 'commit' });
+  await reopened.getByLabel('Liveness check').selectOption('tcp');
+  release();
+  await waitUntilLoaded(reopened);
+  await expect(reopened.locator('footer')).toContainText('No changes.');
+  await reopened.close();
 });
 
 test('a phone shows the current tab and section', async () => {

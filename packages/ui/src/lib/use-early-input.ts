@@ -8,6 +8,8 @@ type Control = HTMLInputElement | HTMLSelectElement;
 export function useEarlyInput<Element extends Control>(): RefObject<Element | null> {
   const ref = useRef<Element>(null);
   useLayoutEffect(() => {
+    // A browser also fills fields by itself when a page is opened again. That must change nothing: some fields save at once.
+    if (navigator.userActivation?.hasBeenActive !== true) return;
     const field = ref.current;
     if (field instanceof HTMLSelectElement) replayChoice(field);
     else if (field instanceof HTMLInputElement) replayInput(field);
