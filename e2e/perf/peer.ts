@@ -1,13 +1,17 @@
 // Proxy under measurement, and the start of one that needs only its configuration.
 import type { ChildProcess } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { ROOT } from '../../tools/lib/command.ts';
 import type { Protocol } from './cells.ts';
 import { treeOf } from './process-figures.ts';
 import { freePort, startListening } from './processes.ts';
 
 /** Number of serving threads or processes, the same for all peers. */
 export const WORKERS = 2;
+
+/** Templates of measurements here, and those that the benchmark lab of the agent uses too. */
+const TEMPLATES = [join(import.meta.dirname, 'peers'), join(ROOT, 'agents/crates/lab/peers')];
 
 /** Maximum length of a log quotation in a failure. */
 const SAID_MAX = 300;
@@ -54,7 +58,7 @@ export interface Configured {
   readonly name: string;
   readonly speaks: readonly Protocol[];
   readonly obtain: () => Promise<Program>;
-  /** Templates in e2e/perf/peers to fill in; the program gets the path of the first. */
+  /** Templates to fill in; the program gets the path of the first. */
   readonly configs: readonly string[];
   /** Values of template variables beside the common ones. */
   readonly values?: Readonly<Record<string, string>>;
@@ -103,7 +107,9 @@ export function configured({ name, speaks, obtain, configs, values = {}, args, e
 }
 
 function fill(template: string, file: string, values: Readonly<Record<string, string | number>>): void {
-  const text = readFileSync(join(import.meta.dirname, 'peers', template), 'utf8');
+  const folder = TEMPLATES.find((each) => existsSync(join(each, template)));
+  if (folder === undefined) throw new Error(`there is no template ${template}`);
+  const text = readFileSync(join(folder, template), 'utf8');
   const filled = text.replace(/@([A-Z_]+)@/g, (_, name: string) => {
     const value = values[name];
     if (value === undefined) throw new Error(`${template} asks for @${name}@, which nobody fills in`);

@@ -1,6 +1,6 @@
 // Peers of the benchmark: Fairlead's proxy and others, each with its committed configuration in e2e/perf/peers.
 import { spawnSync } from 'node:child_process';
-import { NGINX } from '../../tools/test/debian.ts';
+import { HAPROXY, NGINX } from '../../tools/test/debian.ts';
 import { configured, type Peer, WORKERS } from './peer.ts';
 import { debian, goProgram, nginxFromSource, wheel } from './peer-install.ts';
 
@@ -58,7 +58,7 @@ export const PEERS: readonly Peer[] = [
   configured({
     name: 'haproxy',
     speaks: ['http1', 'http2'],
-    obtain: () => debian('/usr/sbin/haproxy', ['haproxy'], ['-v']),
+    obtain: () => debian(HAPROXY.file, HAPROXY.packages, ['-v']),
     configs: ['haproxy.cfg'],
     args: (config) => ['-db', '-f', config],
   }),

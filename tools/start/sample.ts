@@ -3,6 +3,7 @@
 import type { AppId, RunId, ServerId } from '@fairlead/contract/ids';
 import type { AppDetail } from '@fairlead/core/app';
 import type { BenchmarkDetail, BenchmarkPlan } from '@fairlead/core/benchmark';
+import { plainPlan } from '@fairlead/core/benchmark/plan';
 import type { DeploymentDetail } from '@fairlead/core/deployment';
 import type { HostPolicy } from '@fairlead/core/domain';
 import { waitFor } from '../lib/wait.ts';
@@ -32,6 +33,7 @@ const PLAN: BenchmarkPlan = {
   repeats: 1,
   durationMs: 1500,
   warmupMs: 300,
+  ...plainPlan,
 };
 
 const UNFINISHED = new Set(['queued', 'building', 'releasing', 'rolling_out']);

@@ -19,6 +19,7 @@ export const FIREFOX: DebianProgram = { file: '/usr/bin/firefox-esr', packages: 
 export const GIT_LFS: DebianProgram = { file: '/usr/bin/git-lfs', packages: ['git-lfs'] };
 export const GO: DebianProgram = { file: '/usr/bin/go', packages: ['golang-go'] };
 export const CURL: DebianProgram = { file: '/usr/bin/curl', packages: ['curl'] };
+export const HAPROXY: DebianProgram = { file: '/usr/sbin/haproxy', packages: ['haproxy'] };
 export const IP: DebianProgram = { file: '/usr/sbin/ip', packages: ['iproute2'] };
 export const OPENSSH: DebianProgram = { file: '/usr/bin/ssh-keygen', packages: ['openssh-client'] };
 export const NGINX: DebianProgram = { file: '/usr/sbin/nginx', packages: ['nginx-light'] };

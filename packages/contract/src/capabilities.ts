@@ -8,6 +8,7 @@ export const capabilities = {
   autoscaling: 'Starts and stops instances of an app with its load.',
   benchmark: 'Runs benchmarks of an app, through the proxy and directly.',
   'benchmark.http3': 'Runs benchmarks over HTTP/3.',
+  'benchmark.lab': 'Runs scenarios, and compares proxies that it starts in front of its own app.',
   build: 'Builds a commit of a repository.',
   'build.default_branch': "Builds a repository's default branch when the build names no ref.",
   'build.plan': 'Takes the builder, commands, upload, secrets and credentials of a build from its message.',

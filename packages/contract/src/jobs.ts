@@ -8,6 +8,7 @@ import {
   environmentIdSchema,
   githubAppIdSchema,
   organizationIdSchema,
+  runIdSchema,
   volumeMoveIdSchema,
 } from './ids.ts';
 
@@ -66,6 +67,15 @@ export const requestApprovalJob = defineJob({
   name: 'deployment.request_approval',
   scope: 'tenant',
   payload: z.object({ organizationId: organizationIdSchema, deploymentId: deploymentIdSchema }),
+  attemptsMax: 3,
+  every: null,
+});
+
+/** Deploys an app while a benchmark's load runs. Safe to run twice. */
+export const benchmarkEventJob = defineJob({
+  name: 'benchmark.event',
+  scope: 'tenant',
+  payload: z.object({ organizationId: organizationIdSchema, runId: runIdSchema }),
   attemptsMax: 3,
   every: null,
 });
@@ -406,6 +416,7 @@ export const jobs = {
   'artifact.prune': pruneArtifactsJob,
   'backup.run': runBackupJob,
   'backup.sweep': sweepBackupsJob,
+  'benchmark.event': benchmarkEventJob,
   'benchmark.prune': pruneBenchmarksJob,
   'benchmark.sweep': sweepBenchmarksJob,
   'certificate.plan': planCertificatesJob,

@@ -1,5 +1,6 @@
 //! The command line as a person types it. Owns names and help; never acts.
 
+use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
@@ -26,6 +27,9 @@ pub(crate) enum Command {
     Uninstall(UninstallArgs),
     /// Benchmark HTTP servers.
     Bench(BenchArgs),
+    /// Run one process of the benchmark lab until standard input ends.
+    #[command(hide = true)]
+    Lab(LabArgs),
     /// Diagnose this machine.
     Check(CheckArgs),
     /// Print the build plan of a folder as JSON, without running anything.
@@ -60,6 +64,9 @@ pub(crate) struct RunArgs {
     /// Network of apps and builds: one for each, where this server can give it, or the server's for all.
     #[arg(long, value_enum, default_value = "own")]
     pub(crate) network: Network,
+    /// Folders of proxies that benchmarks compare with Fairlead's, separated by colons and searched before PATH.
+    #[arg(long, value_name = "DIRS", env = "FAIRLEAD_BENCH_PATH")]
+    pub(crate) bench_path: Option<OsString>,
     /// Let builds reach private networks too, for a package registry of your own there.
     #[arg(long)]
     pub(crate) builds_reach_private_networks: bool,
@@ -181,6 +188,26 @@ pub(crate) struct BenchArgs {
     /// Print one JSON line a row instead of a table.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LabArgs {
+    #[command(subcommand)]
+    pub(crate) process: LabProcess,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum LabProcess {
+    /// Serve the lab's app. SETTINGS is JSON.
+    App { settings: String },
+    /// Serve the null proxy.
+    Floor { certificate: PathBuf, app: SocketAddr, workers: usize },
+    /// Run another proxy in a process group of its own.
+    Peer {
+        program: PathBuf,
+        #[arg(last = true)]
+        arguments: Vec<OsString>,
+    },
 }
 
 #[derive(Debug, Args)]

@@ -5,6 +5,7 @@ mod check;
 mod empty;
 mod enrol;
 mod inspect;
+mod lab;
 mod uninstall;
 
 use std::error::Error;
@@ -19,6 +20,7 @@ pub(crate) use check::check;
 pub(crate) use empty::{RemovalReport, empty};
 pub(crate) use enrol::enrol;
 pub(crate) use inspect::inspect;
+pub(crate) use lab::lab;
 pub(crate) use uninstall::{exec_uninstall, uninstall};
 
 /// Result of a subcommand; `main` prints the error with its causes.

@@ -45,6 +45,7 @@ fn main() -> ExitCode {
         Command::Enrol(args) => command::enrol(args),
         Command::Uninstall(args) => command::uninstall(args),
         Command::Bench(args) => command::bench(args),
+        Command::Lab(args) => command::lab(args),
         Command::Check(args) => command::check(args),
         Command::Inspect(args) => command::inspect(args),
         Command::Static(args) => command::serve_static(args),

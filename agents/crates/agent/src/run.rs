@@ -36,6 +36,7 @@ use std::time::Duration;
 use fairlead_base::{Folders, StateFileError, Trash, config, shutdown};
 use fairlead_build::{BuildOptions, Store, Toolchains};
 use fairlead_engine::Engine;
+use fairlead_lab::LabSetup;
 use fairlead_link::{AcceptedState, AgentConfig, Link, LinkOptions, SpoolLimits};
 use fairlead_model::{DeploymentId, DesiredState, Uninstall};
 use fairlead_network::AppNetwork;
@@ -44,7 +45,7 @@ use fairlead_runtime::{Identities, Isolation, LayerBounds, Runtime, RuntimeOptio
 use fairlead_secret::{SealingKey, SealingKeyError};
 use fairlead_tls::LocalAuthority;
 use rustix::fs::{FlockOperation, flock};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{Notify, mpsc, watch};
 
 use crate::cli::{Network, RunArgs};
 use crate::command::{CommandResult, exec_uninstall};
@@ -266,7 +267,10 @@ async fn run(args: RunArgs, folders: Folders) -> Result<ExitReason, Box<dyn Erro
         view: view.clone(),
     });
     let (builds, build_events) = Builds::new(options, identities, sealing, lines.clone(), clearing);
-    let (benchmarks, benchmark_events) = Benchmarks::new();
+    let folders_of_proxies = args.bench_path.iter().flat_map(std::env::split_paths).collect();
+    let lab = LabSetup { agent: "/proc/self/exe".into(), folders: folders_of_proxies };
+    let (benchmarks, benchmark_events) = Benchmarks::new(lab);
+    let resend_routes = Arc::new(Notify::new());
     let app_logs = tokio::spawn(AppLogs::new(folders.clone(), ends.log_answers).run(ends.log_requests));
     let (disk, disk_report) =
         DiskMonitor::new(folders.clone(), trash.clone(), ends.desired.clone(), engine, toolchains);
@@ -277,6 +281,7 @@ async fn run(args: RunArgs, folders: Folders) -> Result<ExitReason, Box<dyn Erro
         runtime: apps.clone(),
         desired: ends.desired.clone(),
         view: view.clone(),
+        resend: resend_routes.clone(),
         routed: routed_end,
         certificates,
         access_log: folders.logs().join("access.log"),
@@ -297,6 +302,8 @@ async fn run(args: RunArgs, folders: Folders) -> Result<ExitReason, Box<dyn Erro
         local: LocalState::open(folders.local_state())?,
         builds,
         benchmarks,
+        resend_routes,
+        route_changes: None,
         orders,
         volume_tasks,
         samples: Samples::open(&folders)?,

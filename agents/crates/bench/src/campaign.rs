@@ -78,7 +78,7 @@ pub async fn run_campaign(
         for concurrency in &campaign.concurrency {
             for contender in &campaign.contenders {
                 let cell = cell(campaign, contender, *concurrency)?;
-                let row = row(contender, round, &cell, measure(&cell, &cancel).await?);
+                let row = row(contender, round, &cell, measure(&cell, &cancel, || ()).await?);
                 on_row(&row);
                 rows.push(row);
             }
@@ -103,6 +103,8 @@ fn cell(campaign: &Campaign, contender: &Contender, concurrency: u32) -> Result<
         BenchmarkProtocol::Http2 => Protocol::Http2,
         BenchmarkProtocol::Http3 => Protocol::Http3,
         BenchmarkProtocol::Http1 => Protocol::Http1,
+        BenchmarkProtocol::Http1Cleartext if secure => return Err(unusable("http1-cleartext is measured over http")),
+        BenchmarkProtocol::Http1Cleartext => Protocol::Http1,
     };
     match (campaign.mode, protocol) {
         (Mode::Fresh | Mode::Resumed | Mode::Idle, Protocol::Http2 | Protocol::Http3) => {
@@ -154,6 +156,7 @@ fn cell(campaign: &Campaign, contender: &Contender, concurrency: u32) -> Result<
         warmup: Duration::from_millis(campaign.warmup_ms),
         duration: Duration::from_millis(campaign.duration_ms),
         pids: contender.pids.clone(),
+        app_pid: None,
     })
 }
 

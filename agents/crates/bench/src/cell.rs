@@ -41,6 +41,8 @@ pub(crate) struct Cell {
     pub(crate) duration: Duration,
     /// Processes to measure CPU and memory of.
     pub(crate) pids: Vec<u32>,
+    /// Process of the app, whose CPU is measured apart.
+    pub(crate) app_pid: Option<u32>,
 }
 
 /// Results of one measurement.
@@ -51,6 +53,8 @@ pub(crate) struct Measurement {
     pub(crate) clients: u32,
     /// CPU time of the processes within the measured time.
     pub(crate) cpu: Duration,
+    /// CPU time of the app within the measured time.
+    pub(crate) app_cpu: Duration,
     /// CPU time of this process, the load generator, within the measured time.
     pub(crate) generator_cpu: Duration,
     /// Number of worker threads, each of which can use one core.
@@ -62,8 +66,13 @@ pub(crate) struct Measurement {
 }
 
 /// Generates the load of one measurement: waits until every client has a response, warms up, measures. Cancelling it ends its
-/// threads. Fails without a single valid response.
-pub(crate) async fn measure(cell: &Cell, cancel: &CancellationToken) -> Result<Measurement, BenchError> {
+/// threads. Fails without a single valid response. Calls
+/// `on_start` when the measured time starts.
+pub(crate) async fn measure(
+    cell: &Cell,
+    cancel: &CancellationToken,
+    on_start: impl FnOnce(),
+) -> Result<Measurement, BenchError> {
     let ready = Arc::new(AtomicU32::new(0));
     let (announce, window) = watch::channel(None);
     // The drop of this future cancels the workers, so they never outlive it.
@@ -97,18 +106,25 @@ pub(crate) async fn measure(cell: &Cell, cancel: &CancellationToken) -> Result<M
     let measured = async {
         if !wait_for_answers(&ready, cell.concurrency).await {
             stop.cancel();
-            return (Duration::ZERO, Duration::ZERO, 0);
+            return Usage::default();
         }
         let announced = Instant::now();
         let start = announced + cell.warmup;
         let end = start + cell.duration;
         announce.send_replace(Some(Window { announced, start, end }));
         tokio::time::sleep_until(start.into()).await;
-        let (before, own_before) = (cpu(&cell.pids), own_cpu());
+        let app = cell.app_pid.as_slice();
+        let before = Usage { cpu: cpu(&cell.pids), app_cpu: cpu(app), generator_cpu: own_cpu(), memory_bytes: 0 };
+        on_start();
         tokio::time::sleep_until(end.into()).await;
-        (cpu(&cell.pids).saturating_sub(before), own_cpu().saturating_sub(own_before), memory(&cell.pids))
+        Usage {
+            cpu: cpu(&cell.pids).saturating_sub(before.cpu),
+            app_cpu: cpu(app).saturating_sub(before.app_cpu),
+            generator_cpu: own_cpu().saturating_sub(before.generator_cpu),
+            memory_bytes: memory(&cell.pids),
+        }
     };
-    let (cpu, generator_cpu, memory_bytes) = tokio::select! {
+    let usage = tokio::select! {
         measured = measured => measured,
         () = cancel.cancelled() => return Err(BenchError::Cancelled),
     };
@@ -122,7 +138,17 @@ pub(crate) async fn measure(cell: &Cell, cancel: &CancellationToken) -> Result<M
         let detail = whole.last_error.unwrap_or_else(|| "nothing answered".to_owned());
         return Err(BenchError::Unreachable { target: cell.name.clone(), detail });
     }
-    Ok(Measurement { tally: whole, clients, cpu, generator_cpu, workers, memory_before_bytes, memory_bytes })
+    let Usage { cpu, app_cpu, generator_cpu, memory_bytes } = usage;
+    Ok(Measurement { tally: whole, clients, cpu, app_cpu, generator_cpu, workers, memory_before_bytes, memory_bytes })
+}
+
+/// CPU time and memory of processes.
+#[derive(Debug, Default)]
+struct Usage {
+    cpu: Duration,
+    app_cpu: Duration,
+    generator_cpu: Duration,
+    memory_bytes: u64,
 }
 
 /// Waits until all reachable clients have a response; false if none has.

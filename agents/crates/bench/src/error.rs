@@ -21,6 +21,9 @@ pub enum BenchError {
     /// This machine could not generate the load.
     #[error("The benchmark could not make its load: {0}. Lower the concurrency, then start a new run.")]
     Generator(String),
+    /// The programs of the lab can't be started.
+    #[error("{0}. Free disk space and memory on the server, then start a new run.")]
+    Lab(String),
     #[error("The benchmark was cancelled.")]
     Cancelled,
 }
@@ -31,7 +34,7 @@ impl BenchError {
         let code = match self {
             Self::NotRunning => "benchmark.app_not_running",
             Self::Unreachable { .. } => "benchmark.target_unreachable",
-            Self::Plan(_) | Self::Generator(_) | Self::Cancelled => "benchmark.failed",
+            Self::Plan(_) | Self::Generator(_) | Self::Lab(_) | Self::Cancelled => "benchmark.failed",
         };
         Failure { code: code.to_owned(), message: self.to_string() }
     }

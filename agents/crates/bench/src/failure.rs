@@ -28,6 +28,22 @@ pub enum FailureKind {
     ServerStatus,
 }
 
+impl FailureKind {
+    /// Returns the name in rows.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Connect => "connect",
+            Self::Tls => "tls",
+            Self::Timeout => "timeout",
+            Self::Closed => "closed",
+            Self::Malformed => "malformed",
+            Self::Redirect => "3xx",
+            Self::ClientStatus => "4xx",
+            Self::ServerStatus => "5xx",
+        }
+    }
+}
+
 /// Number of failed requests by kind. Kinds without a failure are absent.
 pub type Failures = BTreeMap<FailureKind, u64>;
 
@@ -79,5 +95,6 @@ mod tests {
         assert_eq!(kinds, expected);
         let failures = Failures::from([(FailureKind::ServerStatus, 2), (FailureKind::Connect, 1)]);
         assert_eq!(serde_json::to_string(&failures).unwrap(), r#"{"connect":1,"5xx":2}"#);
+        assert!(failures.keys().all(|kind| serde_json::to_value(kind).unwrap() == kind.name()));
     }
 }

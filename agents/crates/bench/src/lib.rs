@@ -26,5 +26,5 @@ pub use campaign::{Campaign, Contender, run_campaign};
 pub use error::BenchError;
 pub use failure::{FailureKind, Failures};
 pub use mode::Mode;
-pub use plan::{ProxyTarget, Targets, rows_total, run_plan};
+pub use plan::{ProxyTarget, RunObserver, TargetEndpoint, Targets, rows_measurable, rows_total, run_plan};
 pub use row::{CampaignRow, LatencyHistogram, OpenLoopRow};

@@ -1,16 +1,32 @@
 //! Runs a benchmark plan of desired state: the order of its measurements, and their rows.
 
+use std::collections::BTreeMap;
+use std::future::pending;
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use fairlead_base::CancellationToken;
-use fairlead_model::{BenchmarkPlan, BenchmarkProtocol, BenchmarkRow, BenchmarkTarget, NetworkPath, UpstreamAddress};
+use fairlead_model::{
+    BenchmarkPhase, BenchmarkPlan, BenchmarkProtocol, BenchmarkRow, BenchmarkScenario, BenchmarkTarget, NetworkPath,
+    UpstreamAddress,
+};
 use rustls::pki_types::ServerName;
 
 use crate::cell::{Cell, Measurement, REQUEST_TIMEOUT, measure};
 use crate::client::{LoadTarget, Protocol};
 use crate::error::BenchError;
 use crate::mode::Mode;
+use crate::row::{cpu_share, is_generator_saturated};
 use crate::tls::client_config;
+
+/// Factor of a burst's rate.
+const BURST: f64 = 10.0;
+/// Clients of a greedy download.
+const GREEDY_CLIENTS: u32 = 8;
+/// Path of a greedy download: 1 MiB of the lab's app.
+const GREEDY_PATH: &str = "/bytes/1048576";
+/// Path of a slow response: one second of the lab's app.
+const SLOW_PATH: &str = "/delay/1000";
 
 /// Proxy of this server, as a target.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,38 +39,151 @@ pub struct ProxyTarget {
     pub pid: Option<u32>,
 }
 
-/// Addresses of an app.
+/// Addresses and processes of one target.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Targets {
-    /// Path through the proxy; `None` without an HTTPS listener.
-    pub proxy: Option<ProxyTarget>,
-    /// Path directly to an instance. One with its own network is reached with sockets that its shim hands over, as the proxy
-    /// does.
-    pub direct: Option<UpstreamAddress>,
+pub struct TargetEndpoint {
+    /// Address of its HTTPS listener.
+    pub https: Option<SocketAddr>,
+    /// Address that it serves without TLS. An instance with its own network is reached with sockets that its shim hands over, as
+    /// the proxy does.
+    pub cleartext: Option<UpstreamAddress>,
+    /// Processes to measure CPU and memory of.
+    pub pids: Vec<u32>,
 }
 
-/// Returns the number of rows of a plan.
+/// Targets that can be measured.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Targets {
+    pub endpoints: BTreeMap<BenchmarkTarget, TargetEndpoint>,
+    /// Certificates (DER) to trust, and no others.
+    pub roots: Vec<Vec<u8>>,
+    /// Network path from the proxies to the app; `None`: no instance runs.
+    pub network_path: Option<NetworkPath>,
+    /// Process of the app, if its CPU is measured.
+    pub app_pid: Option<u32>,
+}
+
+impl Targets {
+    /// Targets of an app: this server's proxy and one of its instances. Without the one or the other, its measurement fails.
+    pub fn of_app(proxy: Option<ProxyTarget>, direct: Option<UpstreamAddress>) -> Self {
+        let network_path = direct.as_ref().map(NetworkPath::to);
+        let (https, pids, roots) = match proxy {
+            None => Default::default(),
+            Some(proxy) => (Some(proxy.address), proxy.pid.into_iter().collect(), proxy.roots),
+        };
+        let proxy = TargetEndpoint { https, cleartext: None, pids };
+        let direct = TargetEndpoint { https: None, cleartext: direct, pids: Vec::new() };
+        let endpoints = [(BenchmarkTarget::Proxy, proxy), (BenchmarkTarget::Direct, direct)].into();
+        Self { endpoints, roots, network_path, app_pid: None }
+    }
+}
+
+/// Receiver of what a run does meanwhile. It must not block.
+pub trait RunObserver {
+    /// A row was measured.
+    fn row(&mut self, row: &BenchmarkRow);
+    /// The measured time of a second phase starts, and with it the event of the scenario.
+    fn event_begins(&mut self, scenario: BenchmarkScenario);
+    /// The measured time of a second phase is over.
+    fn event_ends(&mut self);
+}
+
+/// Observer of a run without events.
+impl<F: FnMut(&BenchmarkRow)> RunObserver for F {
+    fn row(&mut self, row: &BenchmarkRow) {
+        self(row);
+    }
+
+    fn event_begins(&mut self, _: BenchmarkScenario) {}
+
+    fn event_ends(&mut self) {}
+}
+
+/// Returns the number of rows of a plan whose targets can all be measured.
 pub fn rows_total(plan: &BenchmarkPlan) -> u32 {
     u32::try_from(order(plan).count()).unwrap_or(u32::MAX)
 }
 
-/// Runs every measurement of a plan, round by round, and calls `on_row` after each. An error ends the run; rows reported before
-/// it stay valid.
+/// Returns the number of rows of those targets that can be measured.
+pub fn rows_measurable(plan: &BenchmarkPlan, targets: &Targets) -> u32 {
+    let measurable = order(plan).filter(|step| targets.endpoints.contains_key(&step.target)).count();
+    u32::try_from(measurable).unwrap_or(u32::MAX)
+}
+
+/// Runs every measurement of a plan, round by round. Targets without an endpoint are left out. An error ends the run; rows
+/// reported before it stay valid.
 pub async fn run_plan(
     plan: &BenchmarkPlan,
     targets: &Targets,
     cancel: CancellationToken,
-    mut on_row: impl FnMut(&BenchmarkRow),
+    observer: &mut impl RunObserver,
 ) -> Result<Vec<BenchmarkRow>, BenchError> {
     let mut rows = Vec::new();
-    for (position, step) in (0..).zip(order(plan)) {
+    let steps = order(plan).filter(|step| targets.endpoints.contains_key(&step.target));
+    for (position, step) in (0..).zip(steps) {
         let cell = cell(plan, targets, step)?;
-        let network_path = targets.direct.as_ref().map(NetworkPath::to);
-        let row = row(position, step, network_path, &cell, measure(&cell, &cancel).await?);
-        on_row(&row);
+        let measured = match step.phase {
+            Some(BenchmarkPhase::During) => during(plan, targets, step, &cell, &cancel, observer).await?,
+            _ => measure(&cell, &cancel, || ()).await?,
+        };
+        let row = row(position, step, targets.network_path, &cell, measured);
+        observer.row(&row);
         rows.push(row);
     }
+    if rows.is_empty() {
+        return Err(BenchError::NotRunning);
+    }
     Ok(rows)
+}
+
+/// Measures the second phase, with the load or the event that its scenario adds.
+async fn during(
+    plan: &BenchmarkPlan,
+    targets: &Targets,
+    step: PlannedCell,
+    cell: &Cell,
+    cancel: &CancellationToken,
+    observer: &mut impl RunObserver,
+) -> Result<Measurement, BenchError> {
+    let beside = match plan.scenario {
+        BenchmarkScenario::SlowUpstream => Some((cell.concurrency, SLOW_PATH)),
+        BenchmarkScenario::GreedyClient => Some((GREEDY_CLIENTS, GREEDY_PATH)),
+        _ => None,
+    };
+    let scenario = plan.scenario;
+    let measured = measure(cell, cancel, || observer.event_begins(scenario));
+    let measured = match beside {
+        None => measured.await,
+        Some((concurrency, path)) => {
+            let other = other_load(plan, targets, step, concurrency, path)?;
+            tokio::select! {
+                measured = measured => measured,
+                failed = async {
+                    match measure(&other, cancel, || ()).await {
+                        Err(error) => error,
+                        // Its time is longer than that of the row.
+                        Ok(_) => pending().await,
+                    }
+                } => Err(failed),
+            }
+        }
+    };
+    observer.event_ends();
+    measured
+}
+
+/// Returns the load beside a measurement. It lasts until it is dropped.
+fn other_load(
+    plan: &BenchmarkPlan,
+    targets: &Targets,
+    step: PlannedCell,
+    concurrency: u32,
+    path: &str,
+) -> Result<Cell, BenchError> {
+    let cell = cell(plan, targets, step)?;
+    let destination = LoadTarget { path: path.to_owned(), ..cell.destination };
+    let duration = Duration::from_secs(3600);
+    Ok(Cell { destination, rate: None, concurrency, duration, mode: Mode::Keepalive, ..cell })
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,22 +192,19 @@ struct PlannedCell {
     concurrency: u32,
     protocol: BenchmarkProtocol,
     target: BenchmarkTarget,
+    phase: Option<BenchmarkPhase>,
 }
 
-/// Orders rounds outermost and targets innermost, so that compared targets run one after the other.
+/// Orders rounds outermost and targets and phases innermost, so that what is compared runs one after the other.
 fn order(plan: &BenchmarkPlan) -> impl Iterator<Item = PlannedCell> + '_ {
     (0..plan.repeats).flat_map(move |round| {
         plan.concurrency.iter().flat_map(move |concurrency| {
             plan.protocols.iter().flat_map(move |protocol| {
-                plan.targets.iter().filter_map(move |target| {
-                    // Apps speak HTTP/1.1; newer versions are measured only through the proxy.
-                    let speaks = *target == BenchmarkTarget::Proxy || *protocol == BenchmarkProtocol::Http1;
-                    speaks.then_some(PlannedCell {
-                        round,
-                        concurrency: *concurrency,
-                        protocol: *protocol,
-                        target: *target,
-                    })
+                let targets = plan.targets.iter().filter(|target| target.speaks(*protocol));
+                targets.flat_map(move |target| {
+                    let (concurrency, protocol, target) = (*concurrency, *protocol, *target);
+                    let phases = plan.scenario.phases().iter();
+                    phases.map(move |phase| PlannedCell { round, concurrency, protocol, target, phase: *phase })
                 })
             })
         })
@@ -87,39 +213,52 @@ fn order(plan: &BenchmarkPlan) -> impl Iterator<Item = PlannedCell> + '_ {
 
 fn cell(plan: &BenchmarkPlan, targets: &Targets, step: PlannedCell) -> Result<Cell, BenchError> {
     let protocol = match step.protocol {
-        BenchmarkProtocol::Http1 => Protocol::Http1,
+        BenchmarkProtocol::Http1 | BenchmarkProtocol::Http1Cleartext => Protocol::Http1,
         BenchmarkProtocol::Http2 => Protocol::Http2,
         BenchmarkProtocol::Http3 => Protocol::Http3,
     };
-    let (address, tls, pids, name) = match step.target {
-        BenchmarkTarget::Direct => {
-            let address = targets.direct.clone().ok_or(BenchError::NotRunning)?;
-            (address, None, Vec::new(), "the app itself")
-        }
-        BenchmarkTarget::Proxy => {
-            let proxy = targets.proxy.as_ref().ok_or(BenchError::NotRunning)?;
-            let host = ServerName::try_from(plan.host.clone());
-            let host = host.map_err(|_| BenchError::Plan(format!("`{}` is not a host name", plan.host)))?;
-            let tls = Some((client_config(&proxy.roots, protocol)?, host));
-            (proxy.address.into(), tls, proxy.pid.into_iter().collect(), "the app through the proxy")
-        }
+    let endpoint = targets.endpoints.get(&step.target).ok_or(BenchError::NotRunning)?;
+    let is_plain = step.target == BenchmarkTarget::Direct || step.protocol == BenchmarkProtocol::Http1Cleartext;
+    let (address, tls) = if is_plain {
+        (endpoint.cleartext.clone().ok_or(BenchError::NotRunning)?, None)
+    } else {
+        let address = endpoint.https.ok_or(BenchError::NotRunning)?;
+        let host = ServerName::try_from(plan.host.clone());
+        let host = host.map_err(|_| BenchError::Plan(format!("`{}` is not a host name", plan.host)))?;
+        (address.into(), Some((client_config(&targets.roots, protocol)?, host)))
     };
-    let authority = match (step.target, port(&address)) {
-        (BenchmarkTarget::Proxy, Some(443)) | (_, None) => plan.host.clone(),
+    let authority = match (is_plain, port(&address)) {
+        (false, Some(443)) | (_, None) => plan.host.clone(),
         (_, Some(port)) => format!("{}:{port}", plan.host),
     };
+    let is_burst = plan.scenario == BenchmarkScenario::Burst && step.phase == Some(BenchmarkPhase::During);
     Ok(Cell {
-        name: name.to_owned(),
+        name: name(step.target).to_owned(),
         destination: LoadTarget { address, tls, authority, path: plan.path.clone() },
         protocol,
-        mode: Mode::Keepalive,
-        rate: None,
+        mode: if plan.fresh_connections { Mode::Fresh } else { Mode::Keepalive },
+        rate: plan.rate.map(|rate| if is_burst { rate * BURST } else { rate }),
         request_timeout: REQUEST_TIMEOUT,
         concurrency: step.concurrency,
         warmup: plan.warmup,
         duration: plan.duration,
-        pids,
+        pids: if step.target == BenchmarkTarget::Direct { Vec::new() } else { endpoint.pids.clone() },
+        app_pid: targets.app_pid,
     })
+}
+
+fn name(target: BenchmarkTarget) -> &'static str {
+    match target {
+        BenchmarkTarget::Proxy => "the app through the proxy",
+        BenchmarkTarget::Direct => "the app itself",
+        BenchmarkTarget::Floor => "the null proxy",
+        BenchmarkTarget::Nginx => "nginx",
+        BenchmarkTarget::Haproxy => "HAProxy",
+        BenchmarkTarget::Envoy => "Envoy",
+        BenchmarkTarget::Caddy => "Caddy",
+        BenchmarkTarget::Traefik => "Traefik",
+        BenchmarkTarget::H2o => "h2o",
+    }
 }
 
 /// `None`: the app listens on a Unix socket.
@@ -139,7 +278,8 @@ fn row(
     cell: &Cell,
     measured: Measurement,
 ) -> BenchmarkRow {
-    let Measurement { tally, cpu, memory_bytes, .. } = measured;
+    let Measurement { tally, clients, cpu, app_cpu, generator_cpu, workers, memory_bytes, .. } = measured;
+    let lateness = cell.rate.and_then(|_| tally.open_loop.generator_lateness.quantile_us(0.99));
     BenchmarkRow {
         position,
         round: step.round,
@@ -155,6 +295,14 @@ fn row(
         proxy_cpu: cpu,
         proxy_memory_bytes: memory_bytes,
         bytes_received: tally.body_bytes,
+        phase: step.phase,
+        failures: tally.failures.iter().map(|(kind, count)| (kind.name().to_owned(), *count)).collect(),
+        generator_cpu,
+        generator_saturated: is_generator_saturated(cpu_share(generator_cpu, cell.duration, workers), lateness),
+        app_cpu,
+        clients,
+        latency_max_us: tally.latency_max_us,
+        unsent: tally.open_loop.unsent,
     }
 }
 
@@ -179,6 +327,10 @@ mod tests {
             repeats: 2,
             duration: Duration::from_millis(100),
             warmup: Duration::ZERO,
+            lab: None,
+            scenario: BenchmarkScenario::Matrix,
+            fresh_connections: false,
+            rate: None,
         };
         let cells: Vec<_> = order(&plan).map(|step| (step.round, step.protocol, step.target)).collect();
         let round = [

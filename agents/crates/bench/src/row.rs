@@ -109,12 +109,12 @@ pub struct OpenLoopRow {
 }
 
 pub(crate) fn row(contender: &Contender, round: u32, cell: &Cell, measured: Measurement) -> CampaignRow {
-    let Measurement { tally, clients, cpu, generator_cpu, workers, memory_before_bytes, memory_bytes } = measured;
+    let Measurement { tally, clients, cpu, generator_cpu, workers, memory_before_bytes, memory_bytes, .. } = measured;
     let each = |cpu: Duration| (tally.requests > 0).then(|| cpu.as_secs_f64() * 1e6 / tally.requests as f64);
     let seconds = cell.duration.as_secs_f64();
     let all = tally.requests + tally.errors();
     let open_loop = cell.rate.map(|rate| open_loop_row(rate, &tally.open_loop, seconds * f64::from(workers)));
-    let generator_cpu_share = generator_cpu.as_secs_f64() / (seconds * f64::from(workers));
+    let generator_cpu_share = cpu_share(generator_cpu, cell.duration, workers);
     let quantile = |q| tally.latency.quantile_us(q);
     CampaignRow {
         name: contender.name.clone(),
@@ -162,8 +162,17 @@ fn open_loop_row(rate: f64, tally: &OpenLoopTally, seconds: f64) -> OpenLoopRow 
 }
 
 fn is_saturated(cpu_share: f64, open_loop: Option<&OpenLoopRow>) -> bool {
-    let late = open_loop.and_then(|row| row.generator_lateness_p99_us).is_some_and(|us| us > SATURATED_LATENESS_US);
-    cpu_share >= SATURATED_CPU_SHARE || late
+    is_generator_saturated(cpu_share, open_loop.and_then(|row| row.generator_lateness_p99_us))
+}
+
+/// Returns whether the generator, not the target, limits the result. `lateness_p99_us` is that of an open loop's sends.
+pub(crate) fn is_generator_saturated(cpu_share: f64, lateness_p99_us: Option<u64>) -> bool {
+    cpu_share >= SATURATED_CPU_SHARE || lateness_p99_us.is_some_and(|us| us > SATURATED_LATENESS_US)
+}
+
+/// Returns CPU time as a share of the cores that the worker threads can use.
+pub(crate) fn cpu_share(cpu: Duration, measured: Duration, workers: u32) -> f64 {
+    cpu.as_secs_f64() / (measured.as_secs_f64() * f64::from(workers))
 }
 
 #[cfg(test)]

@@ -1,31 +1,120 @@
 //! Benchmark plans and their result rows.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use crate::{AppKey, RunId, UpstreamAddress};
 
-/// Measurement target: the app through the proxy, or the app alone.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+/// Measurement target: the app through a proxy, or the app alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum BenchmarkTarget {
-    /// Through this server's proxy, over TLS.
+    /// Fairlead's proxy: this server's own, or in the lab another process of it.
     Proxy,
     /// The instance's own port, over plain TCP.
     Direct,
+    /// Null proxy of the lab, which forwards bytes and looks at none.
+    Floor,
+    Nginx,
+    Haproxy,
+    Envoy,
+    Caddy,
+    Traefik,
+    H2o,
+}
+
+impl BenchmarkTarget {
+    /// Returns whether the target can be measured with this protocol. Apps speak HTTP/1.1; the control plane counts rows by the
+    /// same table.
+    pub fn speaks(self, protocol: BenchmarkProtocol) -> bool {
+        use BenchmarkProtocol::{Http1, Http1Cleartext, Http2, Http3};
+        match protocol {
+            Http1 | Http1Cleartext => true,
+            Http2 => !matches!(self, Self::Direct | Self::Floor),
+            Http3 => matches!(self, Self::Proxy | Self::Envoy | Self::Caddy | Self::Traefik),
+        }
+    }
 }
 
 /// Protocol that the benchmark's clients speak.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum BenchmarkProtocol {
-    /// HTTP/1.1 with keepalive.
+    /// HTTP/1.1 over TLS; without it for `Direct`.
     Http1,
-    /// HTTP/2; only for `Proxy`.
     Http2,
-    /// HTTP/3; only for `Proxy`.
     Http3,
+    /// HTTP/1.1 without TLS; for the lab only.
+    #[serde(rename = "http1-cleartext")]
+    Http1Cleartext,
+}
+
+/// Response of the lab's app.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LabApp {
+    pub response_bytes: u32,
+    pub response_delay: Duration,
+    /// Every n-th request gets status 503; zero: none.
+    pub error_every: u32,
+}
+
+/// Event of a run. Every scenario but the matrix has three phases, and its event happens during the second.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum BenchmarkScenario {
+    /// Targets × protocols × concurrency, without an event.
+    #[default]
+    Matrix,
+    /// Ten times the requests per second.
+    Burst,
+    /// As many clients again wait for slow responses.
+    SlowUpstream,
+    /// A few clients download large responses as fast as they can.
+    GreedyClient,
+    /// The control plane deploys the app's live release again.
+    Deploy,
+    /// The app has no instance, and requests wake it.
+    Wake,
+    /// The proxy gets a new route table ten times a second.
+    RouteChange,
+    /// A new proxy process takes over from the old one.
+    ProxyUpgrade,
+    /// The network between clients and proxy loses packets.
+    PacketLoss,
+}
+
+impl BenchmarkScenario {
+    /// Returns the phases of each combination; `None` is the only one of a matrix.
+    pub fn phases(self) -> &'static [Option<BenchmarkPhase>] {
+        use BenchmarkPhase::{After, Before, During};
+        match self {
+            Self::Matrix => &[None],
+            _ => &[Some(Before), Some(During), Some(After)],
+        }
+    }
+}
+
+/// Phase of a row around the event of its scenario.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum BenchmarkPhase {
+    Before,
+    During,
+    After,
+}
+
+/// Program behind a target of the lab.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BenchmarkProgram {
+    pub target: BenchmarkTarget,
+    /// Version as the program prints it.
+    pub version: String,
+    /// Configuration as the program got it.
+    pub configuration: String,
+    /// Reason if the program was not measured.
+    pub skipped: Option<String>,
 }
 
 /// Network path of connections to the app, those of the proxy and direct ones alike. Rows of different paths can't be compared.
@@ -52,7 +141,7 @@ impl NetworkPath {
 }
 
 /// Targets × protocols × concurrency, repeated in rounds so that noise is shared.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct BenchmarkPlan {
     pub run: RunId,
     /// App that the benchmark measures.
@@ -71,6 +160,13 @@ pub struct BenchmarkPlan {
     pub duration: Duration,
     /// Time before the measurement that does not count.
     pub warmup: Duration,
+    /// Set: the lab's app answers, behind proxies that the agent starts. `None`: the app behind this server's proxy.
+    pub lab: Option<LabApp>,
+    pub scenario: BenchmarkScenario,
+    /// True: one connection for each request.
+    pub fresh_connections: bool,
+    /// Requests per second of an open loop, over all clients; `None`: a closed loop.
+    pub rate: Option<f64>,
 }
 
 /// Result of one combination of target, protocol and concurrency in one round.
@@ -103,4 +199,26 @@ pub struct BenchmarkRow {
     pub proxy_memory_bytes: u64,
     /// Bytes of bodies received.
     pub bytes_received: u64,
+    #[serde(default)]
+    pub phase: Option<BenchmarkPhase>,
+    /// Errors by kind.
+    #[serde(default)]
+    pub failures: BTreeMap<String, u64>,
+    /// CPU time of the load generator.
+    #[serde(default)]
+    pub generator_cpu: Duration,
+    /// True if the generator, not the target, limits the result.
+    #[serde(default)]
+    pub generator_saturated: bool,
+    /// CPU time of the lab's app.
+    #[serde(default)]
+    pub app_cpu: Duration,
+    /// Number of clients that got a response.
+    #[serde(default)]
+    pub clients: u32,
+    #[serde(default)]
+    pub latency_max_us: u64,
+    /// Number of requests of an open loop that could not be sent before the end.
+    #[serde(default)]
+    pub unsent: u64,
 }

@@ -19,7 +19,10 @@ pub mod message {
     include!("gen/fairlead.traffic.v1.rs");
 }
 
-pub use benchmark::{BenchmarkPlan, BenchmarkProtocol, BenchmarkRow, BenchmarkTarget, NetworkPath};
+pub use benchmark::{
+    BenchmarkPhase, BenchmarkPlan, BenchmarkProgram, BenchmarkProtocol, BenchmarkRow, BenchmarkScenario,
+    BenchmarkTarget, LabApp, NetworkPath,
+};
 pub use certificate::{
     AcmeAccount, AcmeChallenge, AcmeOrder, AcmeProof, AcmeStep, CertificateSpec, CertificateStatus, IssuedCertificate,
     SealedKey,

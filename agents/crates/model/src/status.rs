@@ -3,7 +3,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{AppKey, ArtifactKind, BenchmarkRow, DeploymentId, InstanceId, ProcessSpec, ReleaseId, RunId};
+use crate::{
+    AppKey, ArtifactKind, BenchmarkProgram, BenchmarkRow, DeploymentId, InstanceId, ProcessSpec, ReleaseId, RunId,
+};
 
 /// Lifecycle state of an instance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -236,10 +238,16 @@ pub struct BenchmarkStatus {
     pub state: WorkState,
     /// Rows measured up to now.
     pub rows: Vec<BenchmarkRow>,
-    /// Number of rows in the plan.
+    /// Number of rows in the plan, without those of targets that can't be measured.
     pub rows_total: u32,
     /// Reason; set if it failed.
     pub failure: Option<Failure>,
+    /// Programs of a lab's run.
+    #[serde(default)]
+    pub programs: Vec<BenchmarkProgram>,
+    /// Number of second phases that began, if the control plane owes their event.
+    #[serde(default)]
+    pub events_due: u32,
 }
 
 /// Steps of an agent upgrade.

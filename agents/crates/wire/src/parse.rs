@@ -6,14 +6,14 @@ use std::net::{Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
 use fairlead_model::{
-    AgentRelease, AppKey, AppSpec, AppTraffic, ArtifactKind, Autoscaling, BenchmarkPlan, BenchmarkProtocol,
-    BenchmarkTarget, BuildLimits, BuildOverrides, BuildSpec, Builder, Canary, DeploymentId, DesiredState,
-    EncodedTraffic, HOST_BYTES_MAX, HealthCheck, Hook, ProcessSpec, ProxySettings, Redirect, ReleaseSpec, Rollout,
-    Route, RouteError, RoutePolicy, RouteTarget, SealedSecrets, ServerId, StateError, TrafficPart, Uninstall,
-    VolumeKey, VolumeMount, route_key, wildcard_of,
+    AgentRelease, AppKey, AppSpec, AppTraffic, ArtifactKind, Autoscaling, BuildLimits, BuildOverrides, BuildSpec,
+    Builder, Canary, DeploymentId, DesiredState, EncodedTraffic, HOST_BYTES_MAX, HealthCheck, Hook, ProcessSpec,
+    ProxySettings, Redirect, ReleaseSpec, Rollout, Route, RouteError, RoutePolicy, RouteTarget, SealedSecrets,
+    ServerId, StateError, TrafficPart, Uninstall, VolumeKey, VolumeMount, route_key, wildcard_of,
 };
 use prost::Message;
 
+use crate::benchmark;
 use crate::certificate::certificates;
 use crate::secret::is_name;
 use crate::server_port;
@@ -71,7 +71,7 @@ pub fn desired_state(bytes: &[u8], server: &ServerId) -> Result<DesiredState, St
     let deleted = message.deleted_volumes.into_iter().enumerate();
     let deleted = deleted.map(|(index, volume)| volume_key(&format!("deleted_volumes[{index}]"), volume));
     let benchmarks = message.benchmarks.into_iter().enumerate();
-    let benchmarks = benchmarks.map(|(index, plan)| benchmark(&format!("benchmarks[{index}]"), plan));
+    let benchmarks = benchmarks.map(|(index, plan)| benchmark::plan(&format!("benchmarks[{index}]"), plan));
     Ok(DesiredState {
         version,
         server: server.clone(),
@@ -475,53 +475,12 @@ fn repository(at: &str, url: &str, git_ref: &str) -> Result<(), StateError> {
     Ok(())
 }
 
-fn benchmark(at: &str, spec: agent::BenchmarkPlan) -> Result<BenchmarkPlan, StateError> {
-    host(&format!("{at}.host"), &spec.host)?;
-    path(&format!("{at}.path"), &spec.path)?;
-    let targets = spec.targets.iter().map(|target| match agent::BenchmarkTarget::try_from(*target) {
-        Ok(agent::BenchmarkTarget::Proxy) => Ok(BenchmarkTarget::Proxy),
-        Ok(agent::BenchmarkTarget::Direct) => Ok(BenchmarkTarget::Direct),
-        _ => Err(wrong(&format!("{at}.targets"), "holds one unknown here")),
-    });
-    let protocols = spec.protocols.iter().map(|protocol| match agent::BenchmarkProtocol::try_from(*protocol) {
-        Ok(agent::BenchmarkProtocol::Http1) => Ok(BenchmarkProtocol::Http1),
-        Ok(agent::BenchmarkProtocol::Http2) => Ok(BenchmarkProtocol::Http2),
-        Ok(agent::BenchmarkProtocol::Http3) => Ok(BenchmarkProtocol::Http3),
-        _ => Err(wrong(&format!("{at}.protocols"), "holds one unknown here")),
-    });
-    let (targets, protocols) = (targets.collect::<Result<Vec<_>, _>>()?, protocols.collect::<Result<Vec<_>, _>>()?);
-    if targets.is_empty() || protocols.is_empty() || spec.concurrency.is_empty() {
-        return Err(wrong(at, "has no target, protocol or concurrency"));
-    }
-    for clients in &spec.concurrency {
-        within(at, "concurrency", u64::from(*clients), 1, 4096)?;
-    }
-    within(at, "repeats", spec.repeats.into(), 1, 100)?;
-    // One report carries all rows and must fit a frame of the link.
-    let cells = (targets.len() * protocols.len() * spec.concurrency.len()) as u64;
-    within(at, "rows", cells.saturating_mul(spec.repeats.into()), 1, 400)?;
-    within(at, "duration_ms", spec.duration_ms.into(), 1, 600_000)?;
-    within(at, "warmup_ms", spec.warmup_ms.into(), 0, 600_000)?;
-    Ok(BenchmarkPlan {
-        run: id(at, "run_id", &spec.run_id)?,
-        key: key(at, &spec.app_id, &spec.environment_id)?,
-        host: spec.host,
-        path: spec.path,
-        targets,
-        protocols,
-        concurrency: spec.concurrency,
-        repeats: spec.repeats,
-        duration: milliseconds(spec.duration_ms),
-        warmup: milliseconds(spec.warmup_ms),
-    })
-}
-
 /// Adds the position in the state to a policy error's field.
 fn traffic<T: TrafficPart>(at: &str, bytes: Vec<u8>) -> Result<EncodedTraffic, StateError> {
     EncodedTraffic::checked::<T>(bytes).map_err(|error| wrong(&format!("{at}.{}", error.field), error.reason))
 }
 
-fn key(at: &str, app: &str, environment: &str) -> Result<AppKey, StateError> {
+pub(crate) fn key(at: &str, app: &str, environment: &str) -> Result<AppKey, StateError> {
     Ok(AppKey { app: id(at, "app_id", app)?, environment: id(at, "environment_id", environment)? })
 }
 
@@ -560,7 +519,7 @@ fn is_ipv6_host(value: &str) -> bool {
     inner.is_some_and(|inner| inner.parse::<Ipv6Addr>().is_ok() && !inner.bytes().any(|b| b.is_ascii_uppercase()))
 }
 
-fn path(at: &str, value: &str) -> Result<(), StateError> {
+pub(crate) fn path(at: &str, value: &str) -> Result<(), StateError> {
     if value.starts_with('/') && value.len() <= 2048 && value.bytes().all(|b| b.is_ascii_graphic()) {
         return Ok(());
     }
@@ -571,7 +530,7 @@ fn has_controls(value: &str) -> bool {
     value.len() > 2048 || value.chars().any(|c| c.is_control() || c == ' ')
 }
 
-fn milliseconds(value: u32) -> Duration {
+pub(crate) fn milliseconds(value: u32) -> Duration {
     Duration::from_millis(value.into())
 }
 

@@ -75,6 +75,7 @@ fn good() -> agent::DesiredState {
             repeats: 2,
             duration_ms: 1000,
             warmup_ms: 200,
+            ..Default::default()
         }],
         signing_keys: vec![],
         proxy: Vec::new(),

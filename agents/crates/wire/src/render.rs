@@ -3,6 +3,7 @@
 use fairlead_model as model;
 
 use crate::agent;
+use crate::benchmark;
 use crate::volume_task::volume_task_status;
 
 /// Contents of a report.
@@ -45,7 +46,7 @@ pub fn report(parts: ReportParts<'_>) -> agent::Report {
         instances: parts.instances.into_iter().map(instance).collect(),
         rollouts: parts.rollouts.into_iter().map(rollout).collect(),
         builds: parts.builds.into_iter().map(build).collect(),
-        benchmarks: parts.benchmarks.into_iter().map(benchmark).collect(),
+        benchmarks: parts.benchmarks.into_iter().map(benchmark::status).collect(),
         volumes: parts.volumes.into_iter().map(volume).collect(),
         disk: parts.disk,
         agent: parts.agent.map(agent_status),
@@ -202,51 +203,6 @@ fn artifact(artifact: model::Artifact) -> agent::Artifact {
     }
 }
 
-fn benchmark(status: model::BenchmarkStatus) -> agent::BenchmarkStatus {
-    agent::BenchmarkStatus {
-        run_id: status.run.to_string(),
-        state: work(status.state),
-        rows_done: saturate(status.rows.len() as u128),
-        rows_total: status.rows_total,
-        failure: status.failure.map(failure),
-        rows: status.rows.into_iter().map(row).collect(),
-    }
-}
-
-fn row(row: model::BenchmarkRow) -> agent::BenchmarkRow {
-    let (index, count) = row.latency.into_iter().unzip();
-    agent::BenchmarkRow {
-        position: row.position,
-        round: row.round,
-        target: match row.target {
-            model::BenchmarkTarget::Proxy => agent::BenchmarkTarget::Proxy,
-            model::BenchmarkTarget::Direct => agent::BenchmarkTarget::Direct,
-        }
-        .into(),
-        protocol: match row.protocol {
-            model::BenchmarkProtocol::Http1 => agent::BenchmarkProtocol::Http1,
-            model::BenchmarkProtocol::Http2 => agent::BenchmarkProtocol::Http2,
-            model::BenchmarkProtocol::Http3 => agent::BenchmarkProtocol::Http3,
-        }
-        .into(),
-        network_path: match row.network_path {
-            None => agent::NetworkPath::Unspecified,
-            Some(model::NetworkPath::SharedNetwork) => agent::NetworkPath::SharedNetwork,
-            Some(model::NetworkPath::OwnNetwork) => agent::NetworkPath::OwnNetwork,
-            Some(model::NetworkPath::UnixSocket) => agent::NetworkPath::UnixSocket,
-        }
-        .into(),
-        concurrency: row.concurrency,
-        duration_ms: saturate(row.duration.as_millis()),
-        requests: row.requests,
-        errors: row.errors,
-        latency: Some(agent::Histogram { index, count, sum_us: row.latency_sum_us }),
-        proxy_cpu_us: u64::try_from(row.proxy_cpu.as_micros()).unwrap_or(u64::MAX),
-        proxy_memory_bytes: row.proxy_memory_bytes,
-        bytes_received: row.bytes_received,
-    }
-}
-
 fn step(status: model::StepStatus) -> agent::StepStatus {
     let state = match status.state {
         model::StepState::Running => agent::StepState::Running,
@@ -276,6 +232,6 @@ pub(crate) fn work(state: model::WorkState) -> i32 {
     .into()
 }
 
-fn saturate(value: u128) -> u32 {
+pub(crate) fn saturate(value: u128) -> u32 {
     u32::try_from(value).unwrap_or(u32::MAX)
 }

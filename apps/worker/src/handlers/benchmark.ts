@@ -1,5 +1,6 @@
 // Jobs of benchmarks.
 import { pruneBenchmarks } from '@fairlead/core/benchmark';
+import { runBenchmarkEvent } from '@fairlead/core/benchmark-event';
 import type { Handler } from './handler.ts';
 
 // Maximum number of batches per run; the rest waits for the next hour.
@@ -9,4 +10,14 @@ export const pruneBenchmarksHandler: Handler<'benchmark.prune'> = async ({ datab
   for (let batch = 0; batch < batchesMax; batch += 1) {
     if (!(await database.system('benchmark.prune', (tx) => pruneBenchmarks({ tx, clock, log })))) break;
   }
+};
+
+export const benchmarkEventHandler: Handler<'benchmark.event'> = async (
+  { database, clock, log },
+  { organizationId, runId },
+) => {
+  const actor = { kind: 'system', reason: 'a benchmark deploys under load' } as const;
+  await database.tenant(organizationId, (tx) =>
+    runBenchmarkEvent({ tx, organizationId, actor, clock, log }, { runId }),
+  );
 };

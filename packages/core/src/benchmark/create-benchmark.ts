@@ -9,6 +9,9 @@ import { rowsOf } from './plan.ts';
 import { isPathAtOrBelow } from './rules.ts';
 import { type BenchmarkRef, type CreateBenchmarkInput, storedPlanSchema } from './schema.ts';
 
+/** Host of the lab's certificate. */
+const LAB_HOST = 'bench.localhost';
+
 /** Starts a run on the app's own server. One at a time there: two would measure each other. */
 export async function createBenchmark(ctx: Ctx, input: CreateBenchmarkInput): Promise<BenchmarkRef> {
   const { tx, organizationId } = ctx;
@@ -28,9 +31,12 @@ export async function createBenchmark(ctx: Ctx, input: CreateBenchmarkInput): Pr
     orderBy: [{ createdAt: 'asc' }, { host: 'asc' }, { pathPrefix: 'asc' }],
   });
   // Only domains of this app: a benchmark must not put load on another owner's server.
-  const host = domains.find(
-    (domain) => (plan.host ?? domain.host) === domain.host && isPathAtOrBelow(plan.path, domain.pathPrefix),
-  )?.host;
+  const host =
+    plan.upstream === 'lab'
+      ? LAB_HOST
+      : domains.find(
+          (domain) => (plan.host ?? domain.host) === domain.host && isPathAtOrBelow(plan.path, domain.pathPrefix),
+        )?.host;
   if (host === undefined) throw new AppError('benchmark.no_domain', { appId });
 
   // The server's row is the lock under which "one at a time" is decided.

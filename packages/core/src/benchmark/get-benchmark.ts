@@ -2,7 +2,7 @@
 import { AppError, type Ctx } from '../kernel/index.ts';
 import { wholeReach } from '../role/index.ts';
 import { toRowView } from './rules.ts';
-import type { BenchmarkDetail, BenchmarkRef } from './schema.ts';
+import { type BenchmarkDetail, type BenchmarkRef, benchmarkEventSchema, benchmarkProgramSchema } from './schema.ts';
 import { loadRuns } from './store.ts';
 
 export async function getBenchmark(ctx: Ctx, input: BenchmarkRef): Promise<BenchmarkDetail> {
@@ -13,5 +13,15 @@ export async function getBenchmark(ctx: Ctx, input: BenchmarkRef): Promise<Bench
     where: { runId, organizationId: ctx.organizationId },
     orderBy: { position: 'asc' },
   });
-  return { ...run, rows: rows.map(toRowView), canCancel: run.state === 'queued' || run.state === 'running' };
+  const { programs, events } = await ctx.tx.benchmarkRun.findFirstOrThrow({
+    where: { id: runId, organizationId: ctx.organizationId },
+    select: { programs: true, events: true },
+  });
+  return {
+    ...run,
+    rows: rows.map(toRowView),
+    programs: benchmarkProgramSchema.array().parse(programs),
+    events: benchmarkEventSchema.array().parse(events),
+    canCancel: run.state === 'queued' || run.state === 'running',
+  };
 }

@@ -1,18 +1,90 @@
-// Arithmetic of a plan: its rows and its time limit. Pure; the browser uses it too, so it imports no schema.
-import type { BenchmarkPlan } from './schema.ts';
+// Arithmetic and rules of a plan: its rows, its time limit and what it can't combine. Pure; the browser uses it too, so it
+// imports no schema.
+import type { BenchmarkPlan, BenchmarkProtocolName, BenchmarkScenarioName, BenchmarkTargetName } from './schema.ts';
 
-/**
- * Apps speak HTTP/1.1, so HTTP/2 and HTTP/3 are measured at the proxy only. The agent's bench crate counts the same
- * way.
- */
-export function rowsOf(plan: BenchmarkPlan): number {
-  const pairs = plan.targets.flatMap((target) =>
-    plan.protocols.filter((protocol) => target === 'proxy' || protocol === 'http1'),
-  );
-  return pairs.length * plan.concurrency.length * plan.repeats;
+/** Fields of a plan that measures an app's plain matrix. */
+export const plainPlan = {
+  upstream: 'live',
+  scenario: 'matrix',
+  connection: 'reused',
+  requestsPerSecond: null,
+  labApp: { responseBytes: 13, responseDelayMs: 0, errorEvery: 0 },
+} as const;
+
+/** Most rows of a run: one report of the agent carries all of them. */
+export const ROWS_MAX = 400;
+/** Most clients of an app: more measure the limits of its server, which is what the lab is for. */
+export const LIVE_CONCURRENCY_MAX = 1024;
+
+/** Scenarios whose event the lab makes. Those of `LIVE_SCENARIOS` need an app. */
+const LAB_SCENARIOS: readonly BenchmarkScenarioName[] = ['slow-upstream', 'greedy-client'];
+const LIVE_SCENARIOS: readonly BenchmarkScenarioName[] = ['deploy', 'route-change', 'proxy-upgrade'];
+
+const HTTP3_TARGETS: readonly BenchmarkTargetName[] = ['proxy', 'envoy', 'caddy', 'traefik'];
+
+/** True if a target can be measured with a protocol. Apps speak HTTP/1.1. The agent has the same table. */
+export function speaks(target: BenchmarkTargetName, protocol: BenchmarkProtocolName): boolean {
+  if (protocol === 'http2') return target !== 'direct' && target !== 'floor';
+  return protocol !== 'http3' || HTTP3_TARGETS.includes(target);
 }
 
-/** Every row as long as planned, and as much again for starting, ramping and reporting. */
+export function rowsOf(plan: BenchmarkPlan): number {
+  const pairs = plan.targets.flatMap((target) => plan.protocols.filter((protocol) => speaks(target, protocol)));
+  const phases = plan.scenario === 'matrix' ? 1 : 3;
+  return pairs.length * phases * plan.concurrency.length * plan.repeats;
+}
+
+/** Every row as long as planned, and as much again for starting, ramping and reporting. Each program of the lab may take 20 s to start. */
 export function timeLimitMs(plan: BenchmarkPlan): number {
-  return 60_000 + 2 * rowsOf(plan) * (plan.durationMs + plan.warmupMs);
+  const programsMs = plan.upstream === 'lab' ? 25_000 * plan.targets.length : 0;
+  return 60_000 + programsMs + 2 * rowsOf(plan) * (plan.durationMs + plan.warmupMs);
+}
+
+export interface PlanFault {
+  readonly field: 'targets' | 'protocols' | 'concurrency' | 'scenario' | 'connection' | 'requestsPerSecond' | 'repeats';
+  readonly message: string;
+}
+
+/** Returns what a plan can't combine; nothing if it can be measured. */
+export function planFaults(plan: BenchmarkPlan): PlanFault[] {
+  const faults: PlanFault[] = [];
+  const fault = (field: PlanFault['field'], message: string) => faults.push({ field, message });
+  const { targets, protocols, scenario, upstream } = plan;
+  if (rowsOf(plan) === 0) {
+    fault('protocols', 'Apps speak HTTP/1.1: measure HTTP/2 through the proxy, or choose HTTP/1.1.');
+  }
+  if (rowsOf(plan) > ROWS_MAX) {
+    fault(
+      'repeats',
+      `The plan has ${rowsOf(plan)} rows, and a run has at most ${ROWS_MAX}. Choose fewer combinations.`,
+    );
+  }
+  if (upstream === 'live') {
+    if (targets.some((target) => target !== 'proxy' && target !== 'direct')) {
+      fault('targets', 'Other proxies run in the lab only. Choose the lab, or only the proxy and the app itself.');
+    }
+    if (protocols.includes('http1-cleartext')) fault('protocols', 'HTTP without TLS is measured in the lab only.');
+    if (plan.concurrency.some((clients) => clients > LIVE_CONCURRENCY_MAX)) {
+      fault('concurrency', `An app is measured with at most ${LIVE_CONCURRENCY_MAX} clients. Choose the lab for more.`);
+    }
+    if (LAB_SCENARIOS.includes(scenario)) fault('scenario', 'This scenario runs in the lab only.');
+  } else if (LIVE_SCENARIOS.includes(scenario)) {
+    fault('scenario', 'This scenario needs an app: it does not run in the lab.');
+  }
+  if (LIVE_SCENARIOS.includes(scenario) && targets.some((target) => target !== 'proxy')) {
+    fault('targets', 'This scenario measures the app through the proxy only.');
+  }
+  const isHttp1 = protocols.every((protocol) => protocol === 'http1' || protocol === 'http1-cleartext');
+  if (scenario !== 'matrix') {
+    if (plan.requestsPerSecond === null) fault('requestsPerSecond', 'This scenario needs a rate of requests.');
+    if (plan.connection === 'fresh') fault('connection', 'This scenario is measured over reused connections.');
+  }
+  if (plan.requestsPerSecond !== null && !isHttp1) {
+    fault('protocols', 'A rate of requests is measured over HTTP/1.1 only.');
+  }
+  if (plan.connection === 'fresh') {
+    if (!isHttp1) fault('connection', 'Fresh connections are measured over HTTP/1.1 only.');
+    if (plan.requestsPerSecond !== null) fault('connection', 'Fresh connections are measured in a closed loop only.');
+  }
+  return faults;
 }

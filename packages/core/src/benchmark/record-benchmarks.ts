@@ -1,20 +1,14 @@
 // Records reported benchmark work.
 // Invariant: it never trusts a number or an id that an agent sent.
-import {
-  BenchmarkProtocol,
-  type BenchmarkRow,
-  type BenchmarkStatus,
-  BenchmarkTarget,
-  NetworkPath,
-  WorkState,
-} from '@fairlead/contract/agent';
+import { isDeepStrictEqual } from 'node:util';
+import { type BenchmarkStatus, WorkState } from '@fairlead/contract/agent';
 import { errorTable, isErrorCode } from '@fairlead/contract/errors';
-import { encodeHistogram, histogramFromWire } from '@fairlead/contract/histogram';
-import { newId } from '@fairlead/contract/ids';
-import { AppError, clipText, notifyChange, type OrganizationCtx } from '../kernel/index.ts';
+import { clipText, notifyChange, type OrganizationCtx } from '../kernel/index.ts';
 import { bumpServer } from '../server/index.ts';
+import { enqueueEvents } from './enqueue-events.ts';
 import { liveReleaseNumber } from './facts.ts';
-import { type BenchmarkState, benchmarkFactsSchema, type NetworkPathName } from './schema.ts';
+import { type BenchmarkState, benchmarkFactsSchema } from './schema.ts';
+import { programsOf, storeRows } from './store-rows.ts';
 
 export interface BenchmarkReport {
   readonly serverId: string;
@@ -27,21 +21,6 @@ const states: Readonly<Partial<Record<WorkState, BenchmarkState>>> = {
   [WorkState.FAILED]: 'failed',
   [WorkState.CANCELLED]: 'cancelled',
 };
-const targets: Readonly<Partial<Record<BenchmarkTarget, string>>> = {
-  [BenchmarkTarget.PROXY]: 'proxy',
-  [BenchmarkTarget.DIRECT]: 'direct',
-};
-const protocols: Readonly<Partial<Record<BenchmarkProtocol, string>>> = {
-  [BenchmarkProtocol.HTTP1]: 'http1',
-  [BenchmarkProtocol.HTTP2]: 'http2',
-  [BenchmarkProtocol.HTTP3]: 'http3',
-};
-const networkPaths: Readonly<Partial<Record<NetworkPath, NetworkPathName>>> = {
-  [NetworkPath.SHARED_NETWORK]: 'shared-network',
-  [NetworkPath.OWN_NETWORK]: 'own-network',
-  [NetworkPath.UNIX_SOCKET]: 'unix-socket',
-};
-
 /** Moves runs of this server on. A row is stored once, by its position; statuses of finished or foreign runs are ignored. */
 export async function recordBenchmarks(ctx: OrganizationCtx, input: BenchmarkReport): Promise<void> {
   if (input.statuses.length === 0) return;
@@ -63,6 +42,8 @@ export async function recordBenchmarks(ctx: OrganizationCtx, input: BenchmarkRep
       rowsTotal: true,
       startedAt: true,
       facts: true,
+      programs: true,
+      eventsDue: true,
     },
     orderBy: { id: 'asc' },
   });
@@ -70,23 +51,31 @@ export async function recordBenchmarks(ctx: OrganizationCtx, input: BenchmarkRep
     const status = input.statuses.find(({ runId }) => runId === run.id);
     const state = status === undefined ? undefined : states[status.state];
     if (status === undefined || state === undefined) continue;
-    // The plan, not the agent, decides the number of rows.
-    const rows = status.rows.filter(({ position }) => position < run.rowsTotal);
+    // The plan limits the number of rows. Targets that can't be measured have none.
+    const rowsTotal = Math.min(status.rowsTotal, run.rowsTotal);
+    const rows = status.rows.filter(({ position }) => position < rowsTotal);
     const stored = await storeRows(ctx, run.id, rows);
     const finished = state !== 'running';
-    const rowsDone = Math.min(status.rowsDone, run.rowsTotal);
-    if (!finished && state === run.state && stored === 0 && rowsDone === run.rowsDone) continue;
+    const rowsDone = Math.min(status.rowsDone, rowsTotal);
+    const programs = programsOf(status);
+    const eventsDue = Math.max(run.eventsDue, Math.min(status.eventsDue, run.rowsTotal));
+    const isNew = stored > 0 || rowsDone !== run.rowsDone || rowsTotal !== run.rowsTotal || eventsDue > run.eventsDue;
+    if (!finished && state === run.state && !isNew && isDeepStrictEqual(programs, run.programs)) continue;
     // A cancel may have come between the read and here: it stands.
     const { count } = await tx.benchmarkRun.updateMany({
       where: { id: run.id, organizationId, state: { in: ['queued', 'running'] } },
       data: {
         state,
         rowsDone,
+        rowsTotal,
+        programs,
+        eventsDue,
         startedAt: run.startedAt ?? now,
         ...(finished ? { finishedAt: now, ...(await endFactsOf(ctx, { ...run, serverId: input.serverId })) } : {}),
         ...(state === 'failed' ? failureOf(status) : {}),
       },
     });
+    if (count > 0 && eventsDue > run.eventsDue) await enqueueEvents(ctx, run.id);
     if (count > 0 && finished) await bumpServer(ctx, input.serverId);
     await notifyChange(ctx, { kind: 'benchmark', id: run.id, appId: run.appId });
   }
@@ -105,53 +94,8 @@ async function endFactsOf(ctx: OrganizationCtx, { facts, appId, environmentId, s
   return { facts: { ...benchmarkFactsSchema.parse(facts), endReleaseNumber } };
 }
 
-async function storeRows(ctx: OrganizationCtx, runId: string, rows: readonly BenchmarkRow[]): Promise<number> {
-  if (rows.length === 0) return 0;
-  const { count } = await ctx.tx.benchmarkRow.createMany({
-    data: rows.flatMap((row) => {
-      const target = targets[row.target];
-      const protocol = protocols[row.protocol];
-      const latency = histogramFromWire(row.latency);
-      if (latency === null) throw new AppError('link.malformed', { field: 'benchmarks.rows.latency' });
-      if (target === undefined || protocol === undefined) return [];
-      return [
-        {
-          id: newId('row'),
-          organizationId: ctx.organizationId,
-          runId,
-          position: clampInt(row.position),
-          round: clampInt(row.round),
-          target,
-          protocol,
-          networkPath: networkPaths[row.networkPath] ?? null,
-          concurrency: clampInt(row.concurrency),
-          durationMs: clampInt(row.durationMs),
-          requests: clampBig(row.requests),
-          errors: clampBig(row.errors),
-          latency: encodeHistogram(latency),
-          proxyCpuUs: clampBig(row.proxyCpuUs),
-          proxyMemoryBytes: clampBig(row.proxyMemoryBytes),
-          bytesReceived: clampBig(row.bytesReceived),
-        },
-      ];
-    }),
-    skipDuplicates: true,
-  });
-  return count;
-}
-
 function failureOf(status: BenchmarkStatus): { failureCode: string; failureMessage: string } {
   const code = clipText(status.failure?.code ?? '', 100) || 'benchmark.failed';
   const own = isErrorCode(code) ? errorTable[code].message : errorTable['benchmark.failed'].message;
   return { failureCode: code, failureMessage: clipText(status.failure?.message ?? '', 2000) || own };
-}
-
-// Limits a number to the range of a column; an agent's numbers are unsigned and wider.
-function clampInt(value: number): number {
-  return Math.min(value, 2_147_483_647);
-}
-
-function clampBig(value: bigint): bigint {
-  const most = BigInt(Number.MAX_SAFE_INTEGER);
-  return value < most ? value : most;
 }

@@ -27,8 +27,28 @@ test('a plan that measures nothing, or never ends, is refused', () => {
     { path: 'no-slash' },
     { path: '/a b' },
     { path: '/a\r\nx: y' },
+    { targets: ['nginx'] },
+    { protocols: ['http1-cleartext'] },
+    { concurrency: [5000] },
+    { scenario: 'slow-upstream', requestsPerSecond: 100, targets: ['proxy'], protocols: ['http1'] },
+    { scenario: 'deploy', targets: ['proxy'], protocols: ['http1'] },
+    { scenario: 'deploy', requestsPerSecond: 100, targets: ['proxy', 'direct'], protocols: ['http1'] },
+    { scenario: 'deploy', requestsPerSecond: 100, upstream: 'lab', targets: ['proxy'], protocols: ['http1'] },
+    { requestsPerSecond: 100, protocols: ['http2'] },
+    { connection: 'fresh', protocols: ['http2'] },
+    { connection: 'fresh', requestsPerSecond: 100, protocols: ['http1'] },
+    { concurrency: [1, 2, 3, 4, 5, 6, 7, 8], repeats: 9, upstream: 'lab', targets: ['proxy', 'nginx', 'haproxy'] },
   ])
     expect(accepts(changes), JSON.stringify(changes)).toBe(false);
+});
+
+test('the lab measures other proxies, more clients, and scenarios in three phases', () => {
+  const lab = { upstream: 'lab', targets: ['proxy', 'floor', 'nginx'], protocols: ['http1', 'http1-cleartext'] };
+  expect(accepts({ ...lab, concurrency: [100, 20_000] })).toBe(true);
+  const burst = { ...lab, scenario: 'burst', requestsPerSecond: 100 };
+  expect(accepts(burst)).toBe(true);
+  expect(rowsOf(plan(burst))).toBe(3 * 2 * 3 * 2 * 3);
+  expect(accepts({ scenario: 'deploy', requestsPerSecond: 100, targets: ['proxy'], protocols: ['http1'] })).toBe(true);
 });
 
 test('a run has time for every row, and some more', () => {

@@ -1,6 +1,15 @@
 // Figures of a stored row, and whether a request for a path reaches a domain. Pure.
 import { decodeHistogram, quantileMs } from '@fairlead/contract/histogram';
-import { type BenchmarkRowView, benchmarkProtocolSchema, benchmarkTargetSchema, networkPathSchema } from './schema.ts';
+import { z } from 'zod';
+import {
+  type BenchmarkRowView,
+  benchmarkPhaseSchema,
+  benchmarkProtocolSchema,
+  benchmarkTargetSchema,
+  networkPathSchema,
+} from './schema.ts';
+
+const failuresSchema = z.record(z.string(), z.number());
 
 export interface StoredRow {
   readonly id: string;
@@ -17,6 +26,14 @@ export interface StoredRow {
   readonly proxyCpuUs: bigint;
   readonly proxyMemoryBytes: bigint;
   readonly bytesReceived: bigint;
+  readonly phase: string | null;
+  readonly failures: unknown;
+  readonly generatorCpuUs: bigint;
+  readonly isSaturated: boolean;
+  readonly appCpuUs: bigint;
+  readonly clients: number;
+  readonly latencyMaxUs: bigint;
+  readonly unsent: bigint;
 }
 
 export function toRowView(row: StoredRow): BenchmarkRowView {
@@ -42,6 +59,15 @@ export function toRowView(row: StoredRow): BenchmarkRowView {
     cpuUsPerRequest: requests > 0 && cpuUs > 0 ? cpuUs / requests : null,
     proxyMemoryBytes: memory > 0 ? memory : null,
     bytesReceived: Number(row.bytesReceived),
+    p999Ms: quantileMs(latency, 0.999),
+    maxMs: row.latencyMaxUs > 0n ? Number(row.latencyMaxUs) / 1000 : null,
+    phase: benchmarkPhaseSchema.nullable().parse(row.phase),
+    failures: failuresSchema.parse(row.failures),
+    generatorCpuUs: Number(row.generatorCpuUs),
+    generatorSaturated: row.isSaturated,
+    appCpuUs: Number(row.appCpuUs),
+    clients: row.clients,
+    unsent: Number(row.unsent),
   };
 }
 

@@ -1,18 +1,52 @@
 // Schemas of benchmark plans, runs and rows, stored and in the API.
 
-import { appIdSchema, environmentIdSchema, releaseIdSchema, runIdSchema, serverIdSchema } from '@fairlead/contract/ids';
+import {
+  appIdSchema,
+  deploymentIdSchema,
+  environmentIdSchema,
+  releaseIdSchema,
+  runIdSchema,
+  serverIdSchema,
+} from '@fairlead/contract/ids';
 import { z } from 'zod';
 import { pageInputSchema, pageSchema } from '../kernel/page.ts';
+import { plainPlan, planFaults } from './plan.ts';
 
-export const benchmarkTargetSchema = z.enum(['proxy', 'direct']);
-export const benchmarkProtocolSchema = z.enum(['http1', 'http2', 'http3']);
+/** All but `proxy` and `direct` are for the lab only. */
+export const benchmarkTargetSchema = z.enum([
+  'proxy',
+  'direct',
+  'floor',
+  'nginx',
+  'haproxy',
+  'envoy',
+  'caddy',
+  'traefik',
+  'h2o',
+]);
+/** `http1-cleartext` is for the lab only. */
+export const benchmarkProtocolSchema = z.enum(['http1', 'http2', 'http3', 'http1-cleartext']);
+/** Event while the load runs. Every scenario but the matrix is measured before, during and after it. */
+export const benchmarkScenarioSchema = z.enum([
+  'matrix',
+  'burst',
+  'slow-upstream',
+  'greedy-client',
+  'deploy',
+  'route-change',
+  'proxy-upgrade',
+]);
+export const benchmarkPhaseSchema = z.enum(['before', 'during', 'after']);
 /** Network path of connections to the app, those of the proxy and direct ones alike. Rows of different paths are never compared. */
 export const networkPathSchema = z.enum(['shared-network', 'own-network', 'unix-socket']);
 export const benchmarkStateSchema = z.enum(['queued', 'running', 'succeeded', 'failed', 'cancelled']);
+export type BenchmarkScenarioName = z.infer<typeof benchmarkScenarioSchema>;
 export type BenchmarkTargetName = z.infer<typeof benchmarkTargetSchema>;
 export type BenchmarkProtocolName = z.infer<typeof benchmarkProtocolSchema>;
 export type NetworkPathName = z.infer<typeof networkPathSchema>;
 export type BenchmarkState = z.infer<typeof benchmarkStateSchema>;
+
+export { plainPlan };
 
 const unique = (values: readonly unknown[]): boolean => new Set(values).size === values.length;
 
@@ -27,17 +61,17 @@ export const benchmarkPlanSchema = z.object({
   targets: z
     .array(benchmarkTargetSchema)
     .min(1)
-    .max(2)
+    .max(9)
     .refine(unique, 'Name each target once.')
     .default(['proxy', 'direct']),
   protocols: z
     .array(benchmarkProtocolSchema)
     .min(1)
-    .max(3)
+    .max(4)
     .refine(unique, 'Name each protocol once.')
     .default(['http1', 'http2']),
   concurrency: z
-    .array(z.number().int().min(1).max(1024))
+    .array(z.number().int().min(1).max(20_000))
     .min(1)
     .max(8)
     .refine(unique, 'Name each concurrency once.')
@@ -46,6 +80,22 @@ export const benchmarkPlanSchema = z.object({
   repeats: z.number().int().min(1).max(9).default(3),
   durationMs: z.number().int().min(500).max(30_000).default(2000),
   warmupMs: z.number().int().min(0).max(5000).default(500),
+  /** `live`: the app behind its server's proxy. `lab`: Fairlead's own small app behind proxies that the agent starts. */
+  upstream: z.enum(['live', 'lab']).default(plainPlan.upstream),
+  scenario: benchmarkScenarioSchema.default(plainPlan.scenario),
+  /** `fresh`: one connection, with a full TLS handshake, for each request. */
+  connection: z.enum(['reused', 'fresh']).default(plainPlan.connection),
+  /** Open loop: requests are sent at fixed times, and their latency counts from these. Null: a closed loop. */
+  requestsPerSecond: z.number().int().min(1).max(100_000).nullable().default(null),
+  /** Response of the lab's app. */
+  labApp: z
+    .object({
+      responseBytes: z.number().int().min(0).max(1_048_576).default(13),
+      responseDelayMs: z.number().int().min(0).max(10_000).default(0),
+      /** Every n-th request gets status 503; 0: none. */
+      errorEvery: z.number().int().min(0).max(1_000_000).default(0),
+    })
+    .default(plainPlan.labApp),
 });
 export type BenchmarkPlan = z.infer<typeof benchmarkPlanSchema>;
 
@@ -91,6 +141,21 @@ export const benchmarkRowSchema = z.object({
   cpuUsPerRequest: z.number().nullable(),
   proxyMemoryBytes: z.number().nullable(),
   bytesReceived: z.number(),
+  p999Ms: z.number().nullable(),
+  maxMs: z.number().nullable(),
+  /** Null: a row of the matrix. */
+  phase: benchmarkPhaseSchema.nullable(),
+  /** Errors by kind, such as `timeout` or `5xx`. */
+  failures: z.record(z.string(), z.number()),
+  generatorCpuUs: z.number(),
+  /** True if the load generator, not the target, limits the result. */
+  generatorSaturated: z.boolean(),
+  /** CPU time of the app; 0 outside the lab. */
+  appCpuUs: z.number(),
+  /** Clients that got a response. */
+  clients: z.number().int(),
+  /** Requests of an open loop that could not be sent before the end. */
+  unsent: z.number(),
 });
 export type BenchmarkRowView = z.infer<typeof benchmarkRowSchema>;
 
@@ -118,7 +183,29 @@ export const benchmarkSummarySchema = z.object({
 });
 export type BenchmarkSummary = z.infer<typeof benchmarkSummarySchema>;
 
+/** Program behind a target of the lab. */
+export const benchmarkProgramSchema = z.object({
+  target: benchmarkTargetSchema,
+  version: z.string(),
+  /** Configuration, with names between at signs for ports and folders. */
+  configuration: z.string(),
+  /** Reason if it was not measured, such as `not installed`. */
+  skipped: z.string().nullable(),
+});
+export type BenchmarkProgram = z.infer<typeof benchmarkProgramSchema>;
+
+/** Deployment that the control plane started while the load ran, in the order of the rounds. */
+export const benchmarkEventSchema = z.object({
+  at: z.iso.datetime(),
+  deploymentId: deploymentIdSchema.nullable(),
+  /** Reason if there is no deployment. */
+  problem: z.string().nullable(),
+});
+export type BenchmarkEvent = z.infer<typeof benchmarkEventSchema>;
+
 export const benchmarkDetailSchema = benchmarkSummarySchema.extend({
+  programs: z.array(benchmarkProgramSchema),
+  events: z.array(benchmarkEventSchema),
   rows: z.array(benchmarkRowSchema),
   canCancel: z.boolean(),
 });
@@ -128,10 +215,11 @@ export const listBenchmarksInputSchema = pageInputSchema.extend({ appId: appIdSc
 export type ListBenchmarksInput = z.infer<typeof listBenchmarksInputSchema>;
 export const benchmarkPageSchema = pageSchema(benchmarkSummarySchema);
 
-const measurablePlanSchema = benchmarkPlanSchema.refine(
-  ({ targets, protocols }) => targets.includes('proxy') || protocols.includes('http1'),
-  { path: ['protocols'], message: 'Apps speak HTTP/1.1: measure HTTP/2 through the proxy, or choose HTTP/1.1.' },
-);
+const measurablePlanSchema = benchmarkPlanSchema.check(({ value, issues }) => {
+  for (const { field, message } of planFaults(value)) {
+    issues.push({ code: 'custom', path: [field], message, input: value });
+  }
+});
 
 /** Without an environment: in the primary one. */
 export const createBenchmarkInputSchema = z.object({

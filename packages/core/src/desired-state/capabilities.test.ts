@@ -1,6 +1,7 @@
 import { type Capability, capabilities } from '@fairlead/contract/capabilities';
 import { newId } from '@fairlead/contract/ids';
 import { expect, test } from 'vitest';
+import { plainPlan, type StoredPlan } from '../benchmark/schema.ts';
 import { defaultSettings, type Settings, settingsSchema } from '../config/index.ts';
 import { releasePlanSchema } from '../release/index.ts';
 import { proxySettingsSchema, routePolicy, storedPolicySchema } from '../traffic/index.ts';
@@ -203,12 +204,22 @@ test('a state requires what else it has', () => {
     repeats: 1,
     durationMs: 1000,
     warmupMs: 0,
+    protocols: ['http1' as const],
+    ...plainPlan,
   };
-  const benchmarks = (...protocols: ('http1' | 'http3')[]) => ({
-    benchmarks: [{ runId: 'run_1', appId: 'app_1', environmentId: 'env_1', plan: { ...plan, protocols } }],
+  const benchmarks = (changes: Partial<StoredPlan>) => ({
+    benchmarks: [{ runId: 'run_1', appId: 'app_1', environmentId: 'env_1', plan: { ...plan, ...changes } }],
   });
-  expect(requires(benchmarks('http1'))).toEqual(['benchmark']);
-  expect(requires(benchmarks('http1', 'http3'))).toEqual(['benchmark', 'benchmark.http3']);
+  expect(requires(benchmarks({}))).toEqual(['benchmark']);
+  expect(requires(benchmarks({ protocols: ['http1', 'http3'] }))).toEqual(['benchmark', 'benchmark.http3']);
+  for (const changes of [
+    { upstream: 'lab' },
+    { scenario: 'burst' },
+    { connection: 'fresh' },
+    { requestsPerSecond: 100 },
+  ] as const) {
+    expect(requires(benchmarks(changes))).toEqual(['benchmark', 'benchmark.lab']);
+  }
   expect(requires({ agent: { version: '1', digest, sizeBytes: 1, signature: '', attempt: 1 } })).toEqual(['upgrade']);
   const domain = (policy: object) => ({
     placements: [

@@ -6,7 +6,10 @@ import {
   type AppSpec,
   AppSpecSchema,
   ArtifactKind,
+  BenchmarkConnection,
+  type BenchmarkPlan,
   BenchmarkProtocol,
+  BenchmarkScenario,
   Builder,
   type BuildSpec,
   type DesiredState,
@@ -34,10 +37,17 @@ const stateRules: Rules<DesiredState> = [
   ['certificate', ({ certificates }) => certificates.length > 0],
   ['benchmark', ({ benchmarks }) => benchmarks.length > 0],
   ['benchmark.http3', ({ benchmarks }) => benchmarks.some((plan) => plan.protocols.includes(BenchmarkProtocol.HTTP3))],
+  ['benchmark.lab', ({ benchmarks }) => benchmarks.some(needsLab)],
   ['volume', ({ deletedVolumes }) => deletedVolumes.length > 0],
   ['upgrade', ({ agent }) => agent !== undefined],
   ['uninstall', ({ uninstall }) => uninstall !== undefined],
 ];
+
+/** An older agent would measure the plain matrix instead. */
+function needsLab({ lab, scenario, connection, requestsPerSecond }: BenchmarkPlan): boolean {
+  const isPlain = scenario === BenchmarkScenario.UNSPECIFIED && connection === BenchmarkConnection.UNSPECIFIED;
+  return lab !== undefined || !isPlain || requestsPerSecond > 0;
+}
 
 const releaseRules: Rules<ReleaseSpec> = [
   ['secret', ({ secrets }) => secrets !== undefined],

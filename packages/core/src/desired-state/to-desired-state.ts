@@ -6,9 +6,6 @@ import {
   type AcmeAccount,
   type AppSpec,
   AppSpecSchema,
-  BenchmarkPlanSchema,
-  BenchmarkProtocol,
-  BenchmarkTarget,
   type BuildSpec,
   BuildSpecSchema,
   type CertificateSpec,
@@ -34,6 +31,7 @@ import {
   type StoredPolicy,
   storedPolicySchema,
 } from '../traffic/index.ts';
+import { benchmarkPlan } from './benchmark-plan.ts';
 import { requiredCapabilities } from './capabilities.ts';
 import { type DeploymentUrlRow, formerReleases, routedUrl } from './former-releases.ts';
 import { type ReleaseRow, releaseSpec } from './release-spec.ts';
@@ -169,12 +167,6 @@ export interface DesiredRows {
   readonly uninstall: { readonly withData: boolean } | null;
 }
 
-const benchmarkProtocols = {
-  http1: BenchmarkProtocol.HTTP1,
-  http2: BenchmarkProtocol.HTTP2,
-  http3: BenchmarkProtocol.HTTP3,
-} as const;
-
 export function toDesiredState(rows: DesiredRows): DesiredState {
   const apps = rows.placements.filter(({ live, candidate }) => live !== null || candidate !== null);
   // A host routes to one target only, and no app may take a host of the control plane.
@@ -206,19 +198,7 @@ export function toDesiredState(rows: DesiredRows): DesiredState {
     certificates: [...rows.certificates],
     acmeAccounts: [...rows.accounts],
     ...(rows.uninstall === null ? {} : { uninstall: rows.uninstall }),
-    benchmarks: rows.benchmarks.map(({ plan, ...ids }) =>
-      create(BenchmarkPlanSchema, {
-        ...ids,
-        host: plan.host,
-        path: plan.path,
-        targets: plan.targets.map((name) => (name === 'proxy' ? BenchmarkTarget.PROXY : BenchmarkTarget.DIRECT)),
-        protocols: plan.protocols.map((name) => benchmarkProtocols[name]),
-        concurrency: [...plan.concurrency],
-        repeats: plan.repeats,
-        durationMs: plan.durationMs,
-        warmupMs: plan.warmupMs,
-      }),
-    ),
+    benchmarks: rows.benchmarks.map(benchmarkPlan),
   });
   return { ...state, requires: requiredCapabilities(state) };
 }

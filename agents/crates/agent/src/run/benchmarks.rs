@@ -3,8 +3,11 @@
 use std::io;
 
 use fairlead_base::CancellationToken;
-use fairlead_bench::{BenchError, Targets, rows_total, run_plan};
-use fairlead_model::{BenchmarkPlan, BenchmarkRow, BenchmarkStatus, DesiredState, RunId, WorkState};
+use fairlead_bench::{BenchError, RunObserver, Targets, rows_measurable, rows_total, run_plan};
+use fairlead_lab::{Lab, LabError, LabSetup};
+use fairlead_model::{
+    BenchmarkPlan, BenchmarkProgram, BenchmarkRow, BenchmarkScenario, BenchmarkStatus, DesiredState, RunId, WorkState,
+};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
@@ -13,8 +16,14 @@ use super::local_state::LocalState;
 /// Event of the running benchmark.
 #[derive(Debug)]
 pub(crate) enum BenchmarkEvent {
+    /// The programs of a lab run, or fail to, and so many rows can be measured.
+    Programs(Vec<BenchmarkProgram>, u32),
     /// A row was measured.
     Row(BenchmarkRow),
+    /// The second phase of a scenario begins.
+    Begins(BenchmarkScenario),
+    /// The second phase of a scenario is over.
+    Ends,
     /// The run ended, with its rows or its error.
     Finished(Result<Vec<BenchmarkRow>, BenchError>),
 }
@@ -31,13 +40,14 @@ struct RunningBenchmark {
 pub(crate) struct Benchmarks {
     running: Option<RunningBenchmark>,
     events: mpsc::UnboundedSender<BenchmarkEvent>,
+    lab: LabSetup,
 }
 
 impl Benchmarks {
     /// Creates an idle queue and the receiver of the events of its runs.
-    pub(crate) fn new() -> (Self, mpsc::UnboundedReceiver<BenchmarkEvent>) {
+    pub(crate) fn new(lab: LabSetup) -> (Self, mpsc::UnboundedReceiver<BenchmarkEvent>) {
         let (events, receiver) = mpsc::unbounded_channel();
-        (Self { running: None, events }, receiver)
+        (Self { running: None, events, lab }, receiver)
     }
 
     /// Cancels a run that desired state no longer lists and starts the next one. `targets` returns the current addresses of an
@@ -68,6 +78,21 @@ impl Benchmarks {
                 }
                 Ok(())
             }
+            BenchmarkEvent::Programs(programs, rows_total) => {
+                if let Some(running) = &mut self.running {
+                    (running.status.programs, running.status.rows_total) = (programs, rows_total);
+                }
+                Ok(())
+            }
+            BenchmarkEvent::Begins(scenario) => {
+                if let Some(running) = &mut self.running
+                    && scenario == BenchmarkScenario::Deploy
+                {
+                    running.status.events_due += 1;
+                }
+                Ok(())
+            }
+            BenchmarkEvent::Ends => Ok(()),
             BenchmarkEvent::Finished(outcome) => {
                 let Some(finished) = self.running.take() else { return Ok(()) };
                 if finished.cancel.is_cancelled() {
@@ -101,19 +126,56 @@ impl Benchmarks {
     fn start(&self, plan: BenchmarkPlan, targets: Targets) -> RunningBenchmark {
         let status = started(plan.run.clone(), rows_total(&plan));
         let cancel = CancellationToken::new();
-        let (events, token) = (self.events.clone(), cancel.clone());
+        let (events, token, setup) = (self.events.clone(), cancel.clone(), self.lab.clone());
         let task = tokio::spawn(async move {
-            let rows = events.clone();
-            let on_row = move |row: &BenchmarkRow| send_event(&rows, BenchmarkEvent::Row(row.clone()));
-            let outcome = run_plan(&plan, &targets, token, on_row).await;
+            let mut reporter = Reporter { events: events.clone() };
+            let outcome = match plan.lab {
+                None => run_plan(&plan, &targets, token, &mut reporter).await,
+                Some(app) => match Lab::start(&setup, app, &plan.targets, &token).await {
+                    Err(LabError::Cancelled) => Err(BenchError::Cancelled),
+                    Err(error) => Err(BenchError::Lab(error.to_string())),
+                    Ok(lab) => {
+                        let rows = rows_measurable(&plan, &lab.targets);
+                        send_event(&events, BenchmarkEvent::Programs(lab.programs.clone(), rows));
+                        run_plan(&plan, &lab.targets, token, &mut reporter).await
+                    }
+                },
+            };
             send_event(&events, BenchmarkEvent::Finished(outcome));
         });
         RunningBenchmark { status, cancel, task }
     }
 }
 
+/// Passes what a run does to the event loop.
+struct Reporter {
+    events: mpsc::UnboundedSender<BenchmarkEvent>,
+}
+
+impl RunObserver for Reporter {
+    fn row(&mut self, row: &BenchmarkRow) {
+        send_event(&self.events, BenchmarkEvent::Row(row.clone()));
+    }
+
+    fn event_begins(&mut self, scenario: BenchmarkScenario) {
+        send_event(&self.events, BenchmarkEvent::Begins(scenario));
+    }
+
+    fn event_ends(&mut self) {
+        send_event(&self.events, BenchmarkEvent::Ends);
+    }
+}
+
 fn started(run: RunId, rows_total: u32) -> BenchmarkStatus {
-    BenchmarkStatus { run, state: WorkState::Running, rows: Vec::new(), rows_total, failure: None }
+    BenchmarkStatus {
+        run,
+        state: WorkState::Running,
+        rows: Vec::new(),
+        rows_total,
+        failure: None,
+        programs: Vec::new(),
+        events_due: 0,
+    }
 }
 
 fn concluded(mut status: BenchmarkStatus, outcome: Result<Vec<BenchmarkRow>, BenchError>) -> BenchmarkStatus {

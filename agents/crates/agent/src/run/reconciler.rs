@@ -9,7 +9,8 @@ use fairlead_base::{CancellationToken, Folders, Trash};
 use fairlead_bench::{ProxyTarget, Targets};
 use fairlead_link::{AcceptedState, PushSender};
 use fairlead_model::{
-    AgentStatus, AppKey, BenchmarkPlan, DeploymentId, DesiredState, InstanceId, LogLine, StateChange, WorkState, diff,
+    AgentStatus, AppKey, BenchmarkPlan, BenchmarkScenario, DeploymentId, DesiredState, InstanceId, LogLine,
+    StateChange, WorkState, diff,
 };
 use fairlead_proxy::ProxySupervisor;
 use fairlead_runtime::{Runtime, RuntimeView};
@@ -17,7 +18,8 @@ use fairlead_tls::LocalAuthority;
 use fairlead_wire::ReportParts;
 use fairlead_wire::agent;
 use fairlead_wire::local::ProxyStats;
-use tokio::sync::{broadcast, mpsc, watch};
+use tokio::sync::{Notify, broadcast, mpsc, watch};
+use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep_until};
 
 use crate::metrics::Metrics;
@@ -38,6 +40,8 @@ use super::volume_tasks::{VolumeTaskEvent, VolumeTasks};
 const REPORT_DELAY: Duration = Duration::from_millis(100);
 /// Maximum wait for the proxy's statistics, which set the pace of frames. After it, frames continue without them.
 const STATS_TIMEOUT: Duration = Duration::from_millis(2_500);
+/// Interval of the route changes of a benchmark.
+const ROUTE_CHANGE_INTERVAL: Duration = Duration::from_millis(100);
 /// Interval of frames without a proxy.
 const FRAME_INTERVAL: Duration = Duration::from_secs(1);
 
@@ -66,6 +70,10 @@ pub(crate) struct Reconciler {
     pub(crate) local: LocalState,
     pub(crate) builds: Builds,
     pub(crate) benchmarks: Benchmarks,
+    /// Asks the router to send the route table again.
+    pub(crate) resend_routes: Arc<Notify>,
+    /// Set during the route changes of a benchmark.
+    pub(crate) route_changes: Option<RouteChanges>,
     pub(crate) orders: CertificateOrders,
     pub(crate) volume_tasks: VolumeTasks,
     pub(crate) samples: Samples,
@@ -119,6 +127,7 @@ impl Reconciler {
                     true
                 }
                 Some(event) = from.benchmark_events.recv() => {
+                    self.disturb(&event);
                     let saved = self.benchmarks.take(event, &mut self.local);
                     self.after_event(saved, &from);
                     true
@@ -216,6 +225,25 @@ impl Reconciler {
         }
     }
 
+    /// Does what a scenario asks of this server while its load runs.
+    fn disturb(&mut self, event: &BenchmarkEvent) {
+        match event {
+            BenchmarkEvent::Begins(BenchmarkScenario::RouteChange) => {
+                self.route_changes = Some(RouteChanges::start(self.resend_routes.clone()));
+            }
+            BenchmarkEvent::Ends | BenchmarkEvent::Finished(_) => self.route_changes = None,
+            BenchmarkEvent::Begins(BenchmarkScenario::ProxyUpgrade) => {
+                let supervisor = self.supervisor.clone();
+                tokio::spawn(async move {
+                    if let Err(error) = supervisor.upgrade().await {
+                        tracing::error!(error, "the proxy was not replaced for a benchmark");
+                    }
+                });
+            }
+            _ => {}
+        }
+    }
+
     fn after_event(&mut self, saved: std::io::Result<()>, from: &Sources) {
         if let Err(error) = saved {
             tracing::error!(%error, "finished work can't be saved; it would be done again after a restart");
@@ -297,6 +325,27 @@ impl Reconciler {
     }
 }
 
+/// Sends the route table again and again until it is dropped.
+pub(crate) struct RouteChanges(JoinHandle<()>);
+
+impl RouteChanges {
+    fn start(resend: Arc<Notify>) -> Self {
+        Self(tokio::spawn(async move {
+            let mut interval = tokio::time::interval(ROUTE_CHANGE_INTERVAL);
+            loop {
+                interval.tick().await;
+                resend.notify_one();
+            }
+        }))
+    }
+}
+
+impl Drop for RouteChanges {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
 fn targets(
     plan: &BenchmarkPlan,
     view: &RuntimeView,
@@ -305,14 +354,12 @@ fn targets(
 ) -> Targets {
     let upstreams = view.upstreams.get(&plan.key);
     let direct = upstreams.and_then(|list| list.iter().find(|upstream| !upstream.draining));
-    Targets {
-        proxy: supervisor.https_address().map(|address| ProxyTarget {
-            address: reachable(address),
-            roots: vec![authority.root_der().to_vec()],
-            pid: Some(supervisor.pid()),
-        }),
-        direct: direct.map(|upstream| upstream.address.clone()),
-    }
+    let proxy = supervisor.https_address().map(|address| ProxyTarget {
+        address: reachable(address),
+        roots: vec![authority.root_der().to_vec()],
+        pid: Some(supervisor.pid()),
+    });
+    Targets::of_app(proxy, direct.map(|upstream| upstream.address.clone()))
 }
 
 /// Returns the address at which this machine reaches a listener that listens on all addresses.

@@ -11,7 +11,7 @@ use fairlead_model::{DesiredState, Version};
 use fairlead_proxy::ProxySupervisor;
 use fairlead_runtime::{Runtime, RuntimeView};
 use fairlead_wire::local::ProxySnapshot;
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 use tokio::time::{Instant, sleep, sleep_until};
 
 use super::certificates::Certificates;
@@ -86,6 +86,8 @@ pub(crate) struct Router {
     pub(crate) runtime: Runtime,
     pub(crate) desired: watch::Receiver<AcceptedState>,
     pub(crate) view: watch::Receiver<Arc<RuntimeView>>,
+    /// Asks for the same table again.
+    pub(crate) resend: Arc<Notify>,
     pub(crate) routed: watch::Sender<ServedTable>,
     pub(crate) certificates: Certificates,
     /// Path of the proxy's access log.
@@ -114,6 +116,10 @@ impl Router {
                 changed = self.desired.changed() => changed.is_ok(),
                 changed = self.view.changed() => changed.is_ok(),
                 () = offered.again() => true,
+                () = self.resend.notified() => {
+                    offered.due_at = Instant::now();
+                    true
+                }
             };
             if !goes_on {
                 return;

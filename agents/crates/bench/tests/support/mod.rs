@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use fairlead_model::{AppId, AppKey, BenchmarkPlan, BenchmarkProtocol, BenchmarkTarget, EnvironmentId, RunId};
+use fairlead_model::{
+    AppId, AppKey, BenchmarkPlan, BenchmarkProtocol, BenchmarkScenario, BenchmarkTarget, EnvironmentId, RunId,
+};
 
 pub(crate) const HOST: &str = "bench.localhost";
 
@@ -18,5 +20,9 @@ pub(crate) fn plan(target: BenchmarkTarget, protocol: BenchmarkProtocol, concurr
         repeats: 2,
         duration: Duration::from_millis(150),
         warmup: Duration::from_millis(20),
+        lab: None,
+        scenario: BenchmarkScenario::Matrix,
+        fresh_connections: false,
+        rate: None,
     }
 }

@@ -1,10 +1,11 @@
 // Generated from packages/contract/src/capabilities.ts.
 /// Capabilities of this agent version; it rejects a whole desired state that requires others.
-pub const CAPABILITIES: [&str; 33] = [
+pub const CAPABILITIES: [&str; 34] = [
     "app",
     "autoscaling",
     "benchmark",
     "benchmark.http3",
+    "benchmark.lab",
     "build",
     "build.default_branch",
     "build.plan",

@@ -778,7 +778,7 @@ pub struct BuildSpec {
     #[prost(string, repeated, tag = "23")]
     pub run_commands: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
 }
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+#[derive(Clone, PartialEq, ::prost::Message)]
 pub struct BenchmarkPlan {
     #[prost(string, tag = "1")]
     pub run_id: ::prost::alloc::string::String,
@@ -803,6 +803,29 @@ pub struct BenchmarkPlan {
     pub duration_ms: u32,
     #[prost(uint32, tag = "11")]
     pub warmup_ms: u32,
+    /// Set: the lab's own app answers behind proxies that the agent starts for the run. Absent: the app behind the server's proxy.
+    /// Needs the capability "benchmark.lab".
+    #[prost(message, optional, tag = "20")]
+    pub lab: ::core::option::Option<BenchmarkLab>,
+    /// Other ones than the matrix need the capability "benchmark.lab".
+    #[prost(enumeration = "BenchmarkScenario", tag = "21")]
+    pub scenario: i32,
+    #[prost(enumeration = "BenchmarkConnection", tag = "22")]
+    pub connection: i32,
+    /// Requests per second of an open loop, over all clients; zero: a closed loop.
+    #[prost(double, tag = "23")]
+    pub requests_per_second: f64,
+}
+/// App of the lab.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct BenchmarkLab {
+    #[prost(uint32, tag = "1")]
+    pub response_bytes: u32,
+    #[prost(uint32, tag = "2")]
+    pub response_delay_ms: u32,
+    /// Every n-th request gets status 503; zero: none.
+    #[prost(uint32, tag = "3")]
+    pub error_every: u32,
 }
 /// Complete status of the server. Sent after every change and every 30 s.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -1104,8 +1127,29 @@ pub struct BenchmarkStatus {
     pub failure: ::core::option::Option<Failure>,
     #[prost(message, repeated, tag = "6")]
     pub rows: ::prost::alloc::vec::Vec<BenchmarkRow>,
+    /// Programs of the run: one for each target that the agent started or failed to start.
+    #[prost(message, repeated, tag = "20")]
+    pub programs: ::prost::alloc::vec::Vec<BenchmarkProgram>,
+    /// Number of events that the control plane owes so far: one for each second phase that began, in a scenario with such events.
+    #[prost(uint32, tag = "21")]
+    pub events_due: u32,
 }
+/// Program behind a target of the lab.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct BenchmarkProgram {
+    #[prost(enumeration = "BenchmarkTarget", tag = "1")]
+    pub target: i32,
+    /// Version as the program prints it.
+    #[prost(string, tag = "2")]
+    pub version: ::prost::alloc::string::String,
+    /// Configuration as the program got it.
+    #[prost(string, tag = "3")]
+    pub configuration: ::prost::alloc::string::String,
+    /// Reason if the program was not measured, such as "not installed"; empty otherwise.
+    #[prost(string, tag = "4")]
+    pub skipped: ::prost::alloc::string::String,
+}
+#[derive(Clone, PartialEq, ::prost::Message)]
 pub struct BenchmarkRow {
     #[prost(uint32, tag = "1")]
     pub position: u32,
@@ -1136,6 +1180,30 @@ pub struct BenchmarkRow {
     /// Unspecified: an older agent, or no instance was running when the run began.
     #[prost(enumeration = "NetworkPath", tag = "13")]
     pub network_path: i32,
+    #[prost(enumeration = "BenchmarkPhase", tag = "20")]
+    pub phase: i32,
+    /// Errors by kind: "connect", "tls", "timeout", "closed", "malformed", "3xx", "4xx", "5xx".
+    #[prost(btree_map = "string, uint64", tag = "21")]
+    pub failures: ::prost::alloc::collections::BTreeMap<
+        ::prost::alloc::string::String,
+        u64,
+    >,
+    /// CPU time of the load generator. It is saturated if it, and not the target, limits the result.
+    #[prost(uint64, tag = "22")]
+    pub generator_cpu_us: u64,
+    #[prost(bool, tag = "23")]
+    pub generator_saturated: bool,
+    /// CPU time of the app, for the lab only.
+    #[prost(uint64, tag = "24")]
+    pub app_cpu_us: u64,
+    /// Number of clients that got a response.
+    #[prost(uint32, tag = "25")]
+    pub clients: u32,
+    #[prost(uint64, tag = "26")]
+    pub latency_max_us: u64,
+    /// Number of requests of an open loop that could not be sent before the end.
+    #[prost(uint64, tag = "27")]
+    pub unsent: u64,
 }
 /// Samples and log lines, spooled on disk until acknowledged. Sequences only grow, also over restarts.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -1574,6 +1642,14 @@ pub enum BenchmarkTarget {
     Unspecified = 0,
     Proxy = 1,
     Direct = 2,
+    /// The others are for the lab only. The floor forwards bytes and looks at none.
+    Floor = 3,
+    Nginx = 4,
+    Haproxy = 5,
+    Envoy = 6,
+    Caddy = 7,
+    Traefik = 8,
+    H2o = 9,
 }
 impl BenchmarkTarget {
     /// String value of the enum field names used in the ProtoBuf definition.
@@ -1585,6 +1661,13 @@ impl BenchmarkTarget {
             Self::Unspecified => "BENCHMARK_TARGET_UNSPECIFIED",
             Self::Proxy => "BENCHMARK_TARGET_PROXY",
             Self::Direct => "BENCHMARK_TARGET_DIRECT",
+            Self::Floor => "BENCHMARK_TARGET_FLOOR",
+            Self::Nginx => "BENCHMARK_TARGET_NGINX",
+            Self::Haproxy => "BENCHMARK_TARGET_HAPROXY",
+            Self::Envoy => "BENCHMARK_TARGET_ENVOY",
+            Self::Caddy => "BENCHMARK_TARGET_CADDY",
+            Self::Traefik => "BENCHMARK_TARGET_TRAEFIK",
+            Self::H2o => "BENCHMARK_TARGET_H2O",
         }
     }
     /// Creates an enum from field names used in the ProtoBuf definition.
@@ -1593,6 +1676,13 @@ impl BenchmarkTarget {
             "BENCHMARK_TARGET_UNSPECIFIED" => Some(Self::Unspecified),
             "BENCHMARK_TARGET_PROXY" => Some(Self::Proxy),
             "BENCHMARK_TARGET_DIRECT" => Some(Self::Direct),
+            "BENCHMARK_TARGET_FLOOR" => Some(Self::Floor),
+            "BENCHMARK_TARGET_NGINX" => Some(Self::Nginx),
+            "BENCHMARK_TARGET_HAPROXY" => Some(Self::Haproxy),
+            "BENCHMARK_TARGET_ENVOY" => Some(Self::Envoy),
+            "BENCHMARK_TARGET_CADDY" => Some(Self::Caddy),
+            "BENCHMARK_TARGET_TRAEFIK" => Some(Self::Traefik),
+            "BENCHMARK_TARGET_H2O" => Some(Self::H2o),
             _ => None,
         }
     }
@@ -1604,6 +1694,8 @@ pub enum BenchmarkProtocol {
     Http1 = 1,
     Http2 = 2,
     Http3 = 3,
+    /// HTTP/1.1 without TLS; for the lab only.
+    Http1Cleartext = 4,
 }
 impl BenchmarkProtocol {
     /// String value of the enum field names used in the ProtoBuf definition.
@@ -1616,6 +1708,7 @@ impl BenchmarkProtocol {
             Self::Http1 => "BENCHMARK_PROTOCOL_HTTP1",
             Self::Http2 => "BENCHMARK_PROTOCOL_HTTP2",
             Self::Http3 => "BENCHMARK_PROTOCOL_HTTP3",
+            Self::Http1Cleartext => "BENCHMARK_PROTOCOL_HTTP1_CLEARTEXT",
         }
     }
     /// Creates an enum from field names used in the ProtoBuf definition.
@@ -1625,6 +1718,125 @@ impl BenchmarkProtocol {
             "BENCHMARK_PROTOCOL_HTTP1" => Some(Self::Http1),
             "BENCHMARK_PROTOCOL_HTTP2" => Some(Self::Http2),
             "BENCHMARK_PROTOCOL_HTTP3" => Some(Self::Http3),
+            "BENCHMARK_PROTOCOL_HTTP1_CLEARTEXT" => Some(Self::Http1Cleartext),
+            _ => None,
+        }
+    }
+}
+/// Every scenario but the matrix has the phases before, during and after, and something that happens during the second.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
+#[repr(i32)]
+pub enum BenchmarkScenario {
+    /// Unspecified: the matrix of targets, protocols and concurrency.
+    Unspecified = 0,
+    /// Ten times the requests per second.
+    Burst = 1,
+    /// As many clients again wait for slow responses.
+    SlowUpstream = 2,
+    /// A few clients download large responses as fast as they can.
+    GreedyClient = 3,
+    /// The control plane deploys the app's live release again.
+    Deploy = 4,
+    /// The app has no instance, and requests wake it.
+    Wake = 5,
+    /// The proxy gets a new route table ten times a second.
+    RouteChange = 6,
+    /// A new proxy process takes over from the old one.
+    ProxyUpgrade = 7,
+    /// The network between clients and proxy loses packets.
+    PacketLoss = 8,
+}
+impl BenchmarkScenario {
+    /// String value of the enum field names used in the ProtoBuf definition.
+    ///
+    /// The values are not transformed in any way and thus are considered stable
+    /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+    pub fn as_str_name(&self) -> &'static str {
+        match self {
+            Self::Unspecified => "BENCHMARK_SCENARIO_UNSPECIFIED",
+            Self::Burst => "BENCHMARK_SCENARIO_BURST",
+            Self::SlowUpstream => "BENCHMARK_SCENARIO_SLOW_UPSTREAM",
+            Self::GreedyClient => "BENCHMARK_SCENARIO_GREEDY_CLIENT",
+            Self::Deploy => "BENCHMARK_SCENARIO_DEPLOY",
+            Self::Wake => "BENCHMARK_SCENARIO_WAKE",
+            Self::RouteChange => "BENCHMARK_SCENARIO_ROUTE_CHANGE",
+            Self::ProxyUpgrade => "BENCHMARK_SCENARIO_PROXY_UPGRADE",
+            Self::PacketLoss => "BENCHMARK_SCENARIO_PACKET_LOSS",
+        }
+    }
+    /// Creates an enum from field names used in the ProtoBuf definition.
+    pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+        match value {
+            "BENCHMARK_SCENARIO_UNSPECIFIED" => Some(Self::Unspecified),
+            "BENCHMARK_SCENARIO_BURST" => Some(Self::Burst),
+            "BENCHMARK_SCENARIO_SLOW_UPSTREAM" => Some(Self::SlowUpstream),
+            "BENCHMARK_SCENARIO_GREEDY_CLIENT" => Some(Self::GreedyClient),
+            "BENCHMARK_SCENARIO_DEPLOY" => Some(Self::Deploy),
+            "BENCHMARK_SCENARIO_WAKE" => Some(Self::Wake),
+            "BENCHMARK_SCENARIO_ROUTE_CHANGE" => Some(Self::RouteChange),
+            "BENCHMARK_SCENARIO_PROXY_UPGRADE" => Some(Self::ProxyUpgrade),
+            "BENCHMARK_SCENARIO_PACKET_LOSS" => Some(Self::PacketLoss),
+            _ => None,
+        }
+    }
+}
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
+#[repr(i32)]
+pub enum BenchmarkConnection {
+    /// Unspecified: reused connections.
+    Unspecified = 0,
+    /// One connection, with a full TLS handshake, for each request.
+    Fresh = 1,
+}
+impl BenchmarkConnection {
+    /// String value of the enum field names used in the ProtoBuf definition.
+    ///
+    /// The values are not transformed in any way and thus are considered stable
+    /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+    pub fn as_str_name(&self) -> &'static str {
+        match self {
+            Self::Unspecified => "BENCHMARK_CONNECTION_UNSPECIFIED",
+            Self::Fresh => "BENCHMARK_CONNECTION_FRESH",
+        }
+    }
+    /// Creates an enum from field names used in the ProtoBuf definition.
+    pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+        match value {
+            "BENCHMARK_CONNECTION_UNSPECIFIED" => Some(Self::Unspecified),
+            "BENCHMARK_CONNECTION_FRESH" => Some(Self::Fresh),
+            _ => None,
+        }
+    }
+}
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
+#[repr(i32)]
+pub enum BenchmarkPhase {
+    /// Unspecified: a row of the matrix.
+    Unspecified = 0,
+    Before = 1,
+    During = 2,
+    After = 3,
+}
+impl BenchmarkPhase {
+    /// String value of the enum field names used in the ProtoBuf definition.
+    ///
+    /// The values are not transformed in any way and thus are considered stable
+    /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+    pub fn as_str_name(&self) -> &'static str {
+        match self {
+            Self::Unspecified => "BENCHMARK_PHASE_UNSPECIFIED",
+            Self::Before => "BENCHMARK_PHASE_BEFORE",
+            Self::During => "BENCHMARK_PHASE_DURING",
+            Self::After => "BENCHMARK_PHASE_AFTER",
+        }
+    }
+    /// Creates an enum from field names used in the ProtoBuf definition.
+    pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+        match value {
+            "BENCHMARK_PHASE_UNSPECIFIED" => Some(Self::Unspecified),
+            "BENCHMARK_PHASE_BEFORE" => Some(Self::Before),
+            "BENCHMARK_PHASE_DURING" => Some(Self::During),
+            "BENCHMARK_PHASE_AFTER" => Some(Self::After),
             _ => None,
         }
     }

@@ -4,9 +4,11 @@ import { expect, test } from 'vitest';
 import type { BenchmarkDetail } from '../../api/types.ts';
 import { compareFacts, compareRows } from './comparison.ts';
 import type { ResultRow } from './results.ts';
+import { plainRow } from './testing.ts';
 
 function cell(part: Partial<ResultRow>, throughputs: readonly number[]): ResultRow[] {
   return throughputs.map((requestsPerSecond, round) => ({
+    ...plainRow,
     ...{ id: `row_${round}`, position: round, round, target: 'proxy', protocol: 'http1', networkPath: 'own-network' },
     ...{ concurrency: 8, durationMs: 2000, requests: 100, errors: 0, requestsPerSecond, p50Ms: 1, p90Ms: 1 },
     ...{ p99Ms: 1000 / requestsPerSecond, cpuUsPerRequest: null, proxyMemoryBytes: null, bytesReceived: 0 },

@@ -1,3 +1,4 @@
+import { plainPlan } from '@fairlead/core/benchmark/plan';
 import { formatsOf } from '@fairlead/ui/formats';
 import { expect, test } from 'vitest';
 import {
@@ -13,11 +14,13 @@ import {
   unstableLines,
   whyNotMeasured,
 } from './results.ts';
+import { plainRow } from './testing.ts';
 
 const formats = formatsOf({ locale: 'en-US', timeZone: 'UTC' });
 
 function row(part: Partial<ResultRow>): ResultRow {
   return {
+    ...plainRow,
     id: 'row_1',
     position: 0,
     round: 0,
@@ -122,6 +125,7 @@ test('a plan takes as long as the cells that run: HTTP/2 goes through the proxy 
     repeats: 1,
     durationMs: 2000,
     warmupMs: 500,
+    ...plainPlan,
   };
   expect(estimateMs(plan)).toBe(9 * 2500);
 });

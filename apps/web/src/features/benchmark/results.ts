@@ -11,11 +11,22 @@ import { appLook } from '../../common/deployment/states.ts';
 
 export type ResultRow = BenchmarkDetail['rows'][number];
 
-export const targetLabel: Record<ResultRow['target'], string> = { proxy: 'Fairlead', direct: 'Direct' };
+export const targetLabel: Record<ResultRow['target'], string> = {
+  proxy: 'Fairlead',
+  direct: 'Direct',
+  floor: 'Floor',
+  nginx: 'nginx',
+  haproxy: 'HAProxy',
+  envoy: 'Envoy',
+  caddy: 'Caddy',
+  traefik: 'Traefik',
+  h2o: 'h2o',
+};
 export const protocolLabel: Record<ResultRow['protocol'], string> = {
   http1: 'HTTP/1.1',
   http2: 'HTTP/2',
   http3: 'HTTP/3',
+  'http1-cleartext': 'HTTP/1.1 without TLS',
 };
 
 export const networkPathLabel: Record<NonNullable<ResultRow['networkPath']>, string> = {

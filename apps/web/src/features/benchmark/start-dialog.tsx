@@ -1,5 +1,6 @@
 'use client';
 // Starts a benchmark: app, load and duration. Shows the estimated time and warns that it creates real load.
+import { plainPlan } from '@fairlead/core/benchmark/plan';
 import { Button } from '@fairlead/ui/button';
 import { Dialog } from '@fairlead/ui/dialog';
 import { ErrorNote } from '@fairlead/ui/error-state';
@@ -80,6 +81,7 @@ function StartForm({ apps, chosen, onClose }: StartFormProps) {
     repeats: Number(repeats),
     durationMs: Number(seconds) * 1000,
     warmupMs: WARMUP_MS,
+    ...plainPlan,
   };
   const submit = (event: FormEvent) => {
     event.preventDefault();

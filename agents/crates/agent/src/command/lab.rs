@@ -1,0 +1,15 @@
+//! `lab`: one process of the benchmark lab, which the agent starts for the time of a run.
+
+use std::process::ExitCode;
+
+use super::CommandResult;
+use crate::cli::{LabArgs, LabProcess};
+
+pub(crate) fn lab(args: LabArgs) -> CommandResult {
+    match args.process {
+        LabProcess::App { settings } => fairlead_lab::run_app(serde_json::from_str(&settings)?, None)?,
+        LabProcess::Floor { certificate, app, workers } => fairlead_lab::run_floor(&certificate, app, workers)?,
+        LabProcess::Peer { program, arguments } => return Ok(fairlead_lab::run_peer(&program, &arguments)?),
+    }
+    Ok(ExitCode::SUCCESS)
+}

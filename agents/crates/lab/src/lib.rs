@@ -1,0 +1,12 @@
+//! Benchmark lab: an app of its own, a null proxy, and other proxies that run beside Fairlead's for the time of a run.
+
+mod app;
+mod certificate;
+mod floor;
+mod peer;
+mod process;
+mod stand;
+
+pub use certificate::{HOST, LabCertificate, issue};
+pub use process::{Serving, run_app, run_floor, run_peer};
+pub use stand::{Lab, LabError, LabSetup};

@@ -1,0 +1,137 @@
+//! Processes of the lab. Each is the agent's own program with another command, so that it ends with its standard input: whatever
+//! happens to the agent, none is left behind.
+
+use std::ffi::OsString;
+use std::io::{Error, Read, Result, Write};
+use std::net::{Ipv4Addr, SocketAddr};
+use std::os::fd::OwnedFd;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Command, ExitCode};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use fairlead_model::LabApp;
+use rustix::process::{Pid, Signal, kill_process_group};
+use rustls::ServerConfig;
+use rustls::crypto::aws_lc_rs;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use serde::{Deserialize, Serialize};
+use socket2::{Domain, Protocol, SockAddr, Socket, Type};
+
+use crate::app;
+use crate::floor::{FloorThread, forward};
+
+/// The listen backlog must fit the simultaneous connections of a proxy.
+const BACKLOG: i32 = 4096;
+
+/// Addresses that a process of the lab prints once it serves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Serving {
+    /// Address without TLS.
+    pub address: SocketAddr,
+    pub https: Option<SocketAddr>,
+}
+
+/// Serves the lab's app on a port of the kernel's choice, or on a Unix socket, until standard input ends.
+pub fn run_app(settings: LabApp, socket: Option<&Path>) -> Result<()> {
+    let (address, domain) = match socket {
+        Some(path) => (SockAddr::unix(path)?, Domain::UNIX),
+        None => (SocketAddr::from((Ipv4Addr::LOCALHOST, 0)).into(), Domain::IPV4),
+    };
+    let listener = Socket::new(domain, Type::STREAM, None)?;
+    listener.bind(&address)?;
+    listener.listen(BACKLOG)?;
+    listener.set_nonblocking(true)?;
+    match (socket, listener.local_addr()?.as_socket()) {
+        (Some(path), _) => println!("{{\"address\":\"unix:{}\"}}", path.display()),
+        (None, Some(address)) => announce(Serving { address, https: None })?,
+        (None, None) => return Err(Error::other("a port has no address")),
+    }
+    let listener = OwnedFd::from(listener);
+    until_input_ends([std::thread::spawn(move || app::serve(&listener, settings))])
+}
+
+/// Serves the null proxy until standard input ends. `certificate`: folder of `certificate::issue`.
+pub fn run_floor(certificate: &Path, app: SocketAddr, workers: usize) -> Result<()> {
+    let tls = tls(certificate)?;
+    let (mut https, mut cleartext) = (loopback(0), loopback(0));
+    let mut threads = Vec::new();
+    for _ in 0..workers {
+        let sockets = (listen(&mut https)?, listen(&mut cleartext)?);
+        let thread = FloorThread { https: sockets.0, cleartext: sockets.1, tls: tls.clone(), app };
+        threads.push(std::thread::spawn(move || forward(&thread)));
+    }
+    announce(Serving { address: cleartext, https: Some(https) })?;
+    until_input_ends(threads)
+}
+
+/// Runs a program in a process group of its own until standard input ends, or until the program does.
+pub fn run_peer(program: &Path, arguments: &[OsString]) -> Result<ExitCode> {
+    let mut child =
+        Command::new(program).args(arguments).stdin(std::process::Stdio::null()).process_group(0).spawn()?;
+    let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw).ok_or_else(|| Error::other("no process id"))?;
+    std::thread::spawn(move || {
+        if let Err(error) = std::io::stdin().read_to_end(&mut Vec::new()) {
+            eprintln!("standard input can't be read: {error}");
+        }
+        // The program has no connection worth draining. A group that is gone already is no failure.
+        if let Err(error) = kill_process_group(group, Signal::KILL) {
+            eprintln!("the program can't be ended: {error}");
+        }
+    });
+    let status = child.wait()?;
+    Ok(if status.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn loopback(port: u16) -> SocketAddr {
+    (Ipv4Addr::LOCALHOST, port).into()
+}
+
+/// Listens beside other threads on the same port; the first one gets a free port.
+fn listen(address: &mut SocketAddr) -> Result<OwnedFd> {
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::TCP))?;
+    socket.set_reuse_port(true)?;
+    socket.bind(&(*address).into())?;
+    socket.listen(BACKLOG)?;
+    socket.set_nonblocking(true)?;
+    *address = socket.local_addr()?.as_socket().ok_or_else(|| Error::other("a port has no address"))?;
+    Ok(socket.into())
+}
+
+fn tls(certificate: &Path) -> Result<Arc<ServerConfig>> {
+    let chain = CertificateDer::pem_file_iter(certificate.join("leaf.pem")).map_err(Error::other)?;
+    let chain = chain.collect::<std::result::Result<Vec<_>, _>>().map_err(Error::other)?;
+    let key = PrivateKeyDer::from_pem_file(certificate.join("leaf-key.pem")).map_err(Error::other)?;
+    let mut provider = aws_lc_rs::default_provider();
+    // The same parameters as in the peers' configurations.
+    provider.cipher_suites = vec![aws_lc_rs::cipher_suite::TLS13_AES_128_GCM_SHA256];
+    provider.kx_groups = vec![aws_lc_rs::kx_group::X25519];
+    let builder = ServerConfig::builder_with_provider(provider.into());
+    let builder = builder.with_protocol_versions(&[&rustls::version::TLS13]).map_err(Error::other)?;
+    let mut config = builder.with_no_client_auth().with_single_cert(chain, key).map_err(Error::other)?;
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Ok(config.into())
+}
+
+fn announce(serving: Serving) -> Result<()> {
+    let mut out = std::io::stdout().lock();
+    serde_json::to_writer(&mut out, &serving)?;
+    writeln!(out)?;
+    out.flush()
+}
+
+/// A thread ends only after a fatal error, and nothing can be measured then.
+fn until_input_ends(threads: impl IntoIterator<Item = JoinHandle<Result<()>>>) -> Result<()> {
+    for thread in threads {
+        std::thread::spawn(move || {
+            if let Ok(Err(error)) = thread.join() {
+                eprintln!("the lab can't go on: {error}");
+            }
+            std::process::exit(1);
+        });
+    }
+    std::io::stdin().read_to_end(&mut Vec::new())?;
+    Ok(())
+}

@@ -1,0 +1,189 @@
+//! Benchmark plans of desired state, and the status of their runs in reports.
+
+use fairlead_model::{
+    BenchmarkPhase, BenchmarkPlan, BenchmarkProgram, BenchmarkProtocol, BenchmarkRow, BenchmarkScenario,
+    BenchmarkStatus, BenchmarkTarget, LabApp, NetworkPath, StateError,
+};
+
+use crate::agent;
+use crate::parse::{host, id, key, milliseconds, path, within, wrong};
+use crate::render::{failure, saturate, work};
+
+/// Highest rate of an open loop, in requests per second.
+const RATE_MAX: f64 = 1e6;
+
+pub(crate) fn plan(at: &str, spec: agent::BenchmarkPlan) -> Result<BenchmarkPlan, StateError> {
+    host(&format!("{at}.host"), &spec.host)?;
+    path(&format!("{at}.path"), &spec.path)?;
+    let unknown = |field: &str| wrong(&format!("{at}.{field}"), "holds one unknown here");
+    let targets = spec.targets.iter().map(|name| target(*name).ok_or_else(|| unknown("targets")));
+    let protocols = spec.protocols.iter().map(|name| protocol(*name).ok_or_else(|| unknown("protocols")));
+    let (targets, protocols) = (targets.collect::<Result<Vec<_>, _>>()?, protocols.collect::<Result<Vec<_>, _>>()?);
+    if targets.is_empty() || protocols.is_empty() || spec.concurrency.is_empty() {
+        return Err(wrong(at, "has no target, protocol or concurrency"));
+    }
+    for clients in &spec.concurrency {
+        within(at, "concurrency", u64::from(*clients), 1, 20_000)?;
+    }
+    within(at, "repeats", spec.repeats.into(), 1, 100)?;
+    let scenario = scenario(spec.scenario).ok_or_else(|| unknown("scenario"))?;
+    // One report carries all rows and must fit a frame of the link.
+    let cells = (targets.len() * protocols.len() * spec.concurrency.len() * scenario.phases().len()) as u64;
+    within(at, "rows", cells.saturating_mul(spec.repeats.into()), 1, 400)?;
+    within(at, "duration_ms", spec.duration_ms.into(), 1, 600_000)?;
+    within(at, "warmup_ms", spec.warmup_ms.into(), 0, 600_000)?;
+    let rate = spec.requests_per_second;
+    if !(0.0..=RATE_MAX).contains(&rate) {
+        return Err(wrong(&format!("{at}.requests_per_second"), format!("is {rate}, not within 0 and {RATE_MAX}")));
+    }
+    let lab = spec.lab.map(|lab| LabApp {
+        response_bytes: lab.response_bytes,
+        response_delay: milliseconds(lab.response_delay_ms),
+        error_every: lab.error_every,
+    });
+    let only_lab = |target: &BenchmarkTarget| !matches!(target, BenchmarkTarget::Proxy | BenchmarkTarget::Direct);
+    if lab.is_none() && (targets.iter().any(only_lab) || protocols.contains(&BenchmarkProtocol::Http1Cleartext)) {
+        return Err(wrong(&format!("{at}.lab"), "is missing, and a target or protocol needs it"));
+    }
+    if let Some(lab) = &lab {
+        within(at, "lab.response_bytes", lab.response_bytes.into(), 0, 16 << 20)?;
+        within(at, "lab.response_delay_ms", lab.response_delay.as_millis() as u64, 0, 60_000)?;
+    }
+    Ok(BenchmarkPlan {
+        run: id(at, "run_id", &spec.run_id)?,
+        key: key(at, &spec.app_id, &spec.environment_id)?,
+        host: spec.host,
+        path: spec.path,
+        targets,
+        protocols,
+        concurrency: spec.concurrency,
+        repeats: spec.repeats,
+        duration: milliseconds(spec.duration_ms),
+        warmup: milliseconds(spec.warmup_ms),
+        lab,
+        scenario,
+        fresh_connections: spec.connection == i32::from(agent::BenchmarkConnection::Fresh),
+        rate: (rate > 0.0).then_some(rate),
+    })
+}
+
+fn target(name: i32) -> Option<BenchmarkTarget> {
+    match agent::BenchmarkTarget::try_from(name).ok()? {
+        agent::BenchmarkTarget::Unspecified => None,
+        agent::BenchmarkTarget::Proxy => Some(BenchmarkTarget::Proxy),
+        agent::BenchmarkTarget::Direct => Some(BenchmarkTarget::Direct),
+        agent::BenchmarkTarget::Floor => Some(BenchmarkTarget::Floor),
+        agent::BenchmarkTarget::Nginx => Some(BenchmarkTarget::Nginx),
+        agent::BenchmarkTarget::Haproxy => Some(BenchmarkTarget::Haproxy),
+        agent::BenchmarkTarget::Envoy => Some(BenchmarkTarget::Envoy),
+        agent::BenchmarkTarget::Caddy => Some(BenchmarkTarget::Caddy),
+        agent::BenchmarkTarget::Traefik => Some(BenchmarkTarget::Traefik),
+        agent::BenchmarkTarget::H2o => Some(BenchmarkTarget::H2o),
+    }
+}
+
+fn protocol(name: i32) -> Option<BenchmarkProtocol> {
+    match agent::BenchmarkProtocol::try_from(name).ok()? {
+        agent::BenchmarkProtocol::Unspecified => None,
+        agent::BenchmarkProtocol::Http1 => Some(BenchmarkProtocol::Http1),
+        agent::BenchmarkProtocol::Http2 => Some(BenchmarkProtocol::Http2),
+        agent::BenchmarkProtocol::Http3 => Some(BenchmarkProtocol::Http3),
+        agent::BenchmarkProtocol::Http1Cleartext => Some(BenchmarkProtocol::Http1Cleartext),
+    }
+}
+
+fn scenario(name: i32) -> Option<BenchmarkScenario> {
+    Some(match agent::BenchmarkScenario::try_from(name).ok()? {
+        agent::BenchmarkScenario::Unspecified => BenchmarkScenario::Matrix,
+        agent::BenchmarkScenario::Burst => BenchmarkScenario::Burst,
+        agent::BenchmarkScenario::SlowUpstream => BenchmarkScenario::SlowUpstream,
+        agent::BenchmarkScenario::GreedyClient => BenchmarkScenario::GreedyClient,
+        agent::BenchmarkScenario::Deploy => BenchmarkScenario::Deploy,
+        agent::BenchmarkScenario::Wake => BenchmarkScenario::Wake,
+        agent::BenchmarkScenario::RouteChange => BenchmarkScenario::RouteChange,
+        agent::BenchmarkScenario::ProxyUpgrade => BenchmarkScenario::ProxyUpgrade,
+        agent::BenchmarkScenario::PacketLoss => BenchmarkScenario::PacketLoss,
+    })
+}
+
+pub(crate) fn status(status: BenchmarkStatus) -> agent::BenchmarkStatus {
+    agent::BenchmarkStatus {
+        run_id: status.run.to_string(),
+        state: work(status.state),
+        rows_done: saturate(status.rows.len() as u128),
+        rows_total: status.rows_total,
+        failure: status.failure.map(failure),
+        rows: status.rows.into_iter().map(row).collect(),
+        programs: status.programs.into_iter().map(program).collect(),
+        events_due: status.events_due,
+    }
+}
+
+fn program(program: BenchmarkProgram) -> agent::BenchmarkProgram {
+    agent::BenchmarkProgram {
+        target: target_name(program.target).into(),
+        version: program.version,
+        configuration: program.configuration,
+        skipped: program.skipped.unwrap_or_default(),
+    }
+}
+
+fn row(row: BenchmarkRow) -> agent::BenchmarkRow {
+    let (index, count) = row.latency.into_iter().unzip();
+    let micros = |duration: std::time::Duration| u64::try_from(duration.as_micros()).unwrap_or(u64::MAX);
+    agent::BenchmarkRow {
+        position: row.position,
+        round: row.round,
+        target: target_name(row.target).into(),
+        protocol: match row.protocol {
+            BenchmarkProtocol::Http1 => agent::BenchmarkProtocol::Http1,
+            BenchmarkProtocol::Http2 => agent::BenchmarkProtocol::Http2,
+            BenchmarkProtocol::Http3 => agent::BenchmarkProtocol::Http3,
+            BenchmarkProtocol::Http1Cleartext => agent::BenchmarkProtocol::Http1Cleartext,
+        }
+        .into(),
+        network_path: match row.network_path {
+            None => agent::NetworkPath::Unspecified,
+            Some(NetworkPath::SharedNetwork) => agent::NetworkPath::SharedNetwork,
+            Some(NetworkPath::OwnNetwork) => agent::NetworkPath::OwnNetwork,
+            Some(NetworkPath::UnixSocket) => agent::NetworkPath::UnixSocket,
+        }
+        .into(),
+        phase: match row.phase {
+            None => agent::BenchmarkPhase::Unspecified,
+            Some(BenchmarkPhase::Before) => agent::BenchmarkPhase::Before,
+            Some(BenchmarkPhase::During) => agent::BenchmarkPhase::During,
+            Some(BenchmarkPhase::After) => agent::BenchmarkPhase::After,
+        }
+        .into(),
+        concurrency: row.concurrency,
+        duration_ms: saturate(row.duration.as_millis()),
+        requests: row.requests,
+        errors: row.errors,
+        latency: Some(agent::Histogram { index, count, sum_us: row.latency_sum_us }),
+        proxy_cpu_us: micros(row.proxy_cpu),
+        proxy_memory_bytes: row.proxy_memory_bytes,
+        bytes_received: row.bytes_received,
+        failures: row.failures.into_iter().collect(),
+        generator_cpu_us: micros(row.generator_cpu),
+        generator_saturated: row.generator_saturated,
+        app_cpu_us: micros(row.app_cpu),
+        clients: row.clients,
+        latency_max_us: row.latency_max_us,
+        unsent: row.unsent,
+    }
+}
+
+fn target_name(target: BenchmarkTarget) -> agent::BenchmarkTarget {
+    match target {
+        BenchmarkTarget::Proxy => agent::BenchmarkTarget::Proxy,
+        BenchmarkTarget::Direct => agent::BenchmarkTarget::Direct,
+        BenchmarkTarget::Floor => agent::BenchmarkTarget::Floor,
+        BenchmarkTarget::Nginx => agent::BenchmarkTarget::Nginx,
+        BenchmarkTarget::Haproxy => agent::BenchmarkTarget::Haproxy,
+        BenchmarkTarget::Envoy => agent::BenchmarkTarget::Envoy,
+        BenchmarkTarget::Caddy => agent::BenchmarkTarget::Caddy,
+        BenchmarkTarget::Traefik => agent::BenchmarkTarget::Traefik,
+        BenchmarkTarget::H2o => agent::BenchmarkTarget::H2o,
+    }
+}

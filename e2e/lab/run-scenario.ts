@@ -1,0 +1,58 @@
+// Runs one scenario through the control plane and judges its rows.
+import type { AppId } from '@fairlead/contract/ids';
+import type { BenchmarkDetail, BenchmarkPlan } from '@fairlead/core/benchmark';
+import { rowsOf, timeLimitMs } from '@fairlead/core/benchmark/plan';
+import { waitFor } from '../../tools/lib/wait.ts';
+import type { System } from '../system/harness/system.ts';
+import type { LabScenario } from './scenarios.ts';
+
+export interface ScenarioResult {
+  readonly name: string;
+  readonly run: BenchmarkDetail;
+  readonly faults: readonly string[];
+}
+
+const FINISHED = new Set(['succeeded', 'failed', 'cancelled']);
+
+export async function runPlan(system: System, appId: AppId, plan: BenchmarkPlan): Promise<BenchmarkDetail> {
+  const { runId } = await system.product.verbs.createBenchmark({ appId, plan });
+  return await waitFor(
+    async () => {
+      const run = await system.product.verbs.getBenchmark({ runId });
+      return FINISHED.has(run.state) ? run : undefined;
+    },
+    { what: `the end of ${runId}`, timeoutMs: timeLimitMs(plan) },
+  );
+}
+
+export async function runScenario(system: System, appId: AppId, scenario: LabScenario): Promise<ScenarioResult> {
+  const run = await runPlan(system, appId, scenario.plan);
+  return { name: scenario.name, run, faults: faultsOf(scenario, run) };
+}
+
+/** Returns what is wrong with the rows of a run. */
+function faultsOf({ plan, mustMeasure }: LabScenario, run: BenchmarkDetail): string[] {
+  if (run.state !== 'succeeded') return [`it ${run.state}: ${run.failureMessage}`];
+  const faults: string[] = [];
+  const skipped = run.programs.filter((program) => program.skipped !== null);
+  for (const { target, skipped: reason } of skipped) {
+    if (mustMeasure.includes(target)) faults.push(`${target} was not measured: ${reason}`);
+  }
+  const measured = plan.targets.filter((target) => skipped.every((program) => program.target !== target));
+  const expected = rowsOf({ ...plan, targets: measured });
+  if (run.rows.length !== expected) faults.push(`it has ${run.rows.length} rows instead of ${expected}`);
+  for (const { position, target, protocol, phase, requests, errors, failures } of run.rows) {
+    const row = [position, target, protocol, phase].filter((part) => part !== null).join(' ');
+    if (requests === 0) faults.push(`row ${row} has no response`);
+    if (errors > 0) faults.push(`row ${row} has ${errors} errors: ${JSON.stringify(failures)}`);
+  }
+  if (plan.scenario === 'deploy') faults.push(...eventFaults(plan, run));
+  return faults;
+}
+
+function eventFaults({ repeats }: BenchmarkPlan, { events }: BenchmarkDetail): string[] {
+  const problems = events.flatMap(({ problem }) =>
+    problem === null ? [] : [`a deployment did not start: ${problem}`],
+  );
+  return events.length === repeats ? problems : [...problems, `${events.length} deployments instead of ${repeats}`];
+}

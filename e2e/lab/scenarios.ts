@@ -1,0 +1,69 @@
+// Scenarios of the benchmark lab in their short form, each as a plan that the dashboard and the API take.
+import { type BenchmarkPlan, benchmarkPlanSchema } from '@fairlead/core/benchmark';
+
+type PlanInput = Parameters<typeof benchmarkPlanSchema.parse>[0];
+
+export interface LabScenario {
+  readonly name: string;
+  readonly plan: BenchmarkPlan;
+  /** Targets that must have rows. */
+  readonly mustMeasure: readonly BenchmarkPlan['targets'][number][];
+}
+
+/** Targets of every scenario that compares proxies. Other proxies are measured where they are installed. */
+const ALWAYS = ['proxy', 'direct', 'floor', 'nginx', 'haproxy'] as const;
+
+export interface Size {
+  readonly repeats: number;
+  readonly durationMs: number;
+  readonly concurrency: readonly number[];
+}
+
+/** Smallest size that runs every code path, for `npm test`. */
+export const SMALL: Size = { repeats: 1, durationMs: 500, concurrency: [8] };
+/** Size of `npm run check:lab`. */
+export const SHORT: Size = { repeats: 3, durationMs: 1000, concurrency: [32, 256] };
+
+/** Scenarios in front of the lab's own app. */
+export function labScenarios({ repeats, durationMs, concurrency }: Size): LabScenario[] {
+  const scenario = (name: string, plan: object): LabScenario => {
+    const common = { upstream: 'lab', targets: ALWAYS, protocols: ['http1'], warmupMs: 200, concurrency: [16] };
+    const whole: PlanInput = { ...common, repeats, durationMs, ...plan };
+    return { name, plan: benchmarkPlanSchema.parse(whole), mustMeasure: ALWAYS };
+  };
+  return [
+    scenario('concurrency ladder', { concurrency }),
+    scenario('protocol matrix', {
+      targets: [...ALWAYS, 'envoy', 'caddy', 'traefik', 'h2o'],
+      protocols: ['http1', 'http1-cleartext', 'http2', 'http3'],
+    }),
+    scenario('fresh connections', { connection: 'fresh', protocols: ['http1'] }),
+    scenario('burst', { scenario: 'burst', requestsPerSecond: 100 }),
+    scenario('slow upstream', { scenario: 'slow-upstream', requestsPerSecond: 100 }),
+    scenario('greedy client', { scenario: 'greedy-client', requestsPerSecond: 100 }),
+  ];
+}
+
+/** Scenarios of an app behind its server's proxy. */
+export function liveScenarios({ repeats, durationMs }: Size): LabScenario[] {
+  const scenario = (name: string, plan: object): LabScenario => {
+    const common = {
+      targets: ['proxy'],
+      protocols: ['http1'],
+      concurrency: [16],
+      requestsPerSecond: 100,
+      warmupMs: 200,
+    };
+    return {
+      name,
+      plan: benchmarkPlanSchema.parse({ ...common, repeats, durationMs, ...plan }),
+      mustMeasure: ['proxy'],
+    };
+  };
+  return [
+    // Long enough for a deployment.
+    scenario('deploy under load', { scenario: 'deploy', durationMs: Math.max(durationMs, 8000) }),
+    scenario('route change under load', { scenario: 'route-change' }),
+    scenario('proxy upgrade under load', { scenario: 'proxy-upgrade', durationMs: Math.max(durationMs, 3000) }),
+  ];
+}

@@ -1,0 +1,1 @@
+export { runBenchmarkEvent } from './run-event.ts';

@@ -1,0 +1,119 @@
+// Stores the rows and programs that an agent reported for a run.
+import {
+  BenchmarkPhase,
+  BenchmarkProtocol,
+  type BenchmarkRow,
+  type BenchmarkStatus,
+  BenchmarkTarget,
+  NetworkPath,
+} from '@fairlead/contract/agent';
+import { encodeHistogram, histogramFromWire } from '@fairlead/contract/histogram';
+import { newId } from '@fairlead/contract/ids';
+import { AppError, clipText, type OrganizationCtx } from '../kernel/index.ts';
+import type { BenchmarkProgram, BenchmarkProtocolName, BenchmarkTargetName, NetworkPathName } from './schema.ts';
+
+const FAILURE_KINDS_MAX = 20;
+const CONFIGURATION_CHARS_MAX = 20_000;
+
+const targets: Readonly<Partial<Record<BenchmarkTarget, BenchmarkTargetName>>> = {
+  [BenchmarkTarget.PROXY]: 'proxy',
+  [BenchmarkTarget.DIRECT]: 'direct',
+  [BenchmarkTarget.FLOOR]: 'floor',
+  [BenchmarkTarget.NGINX]: 'nginx',
+  [BenchmarkTarget.HAPROXY]: 'haproxy',
+  [BenchmarkTarget.ENVOY]: 'envoy',
+  [BenchmarkTarget.CADDY]: 'caddy',
+  [BenchmarkTarget.TRAEFIK]: 'traefik',
+  [BenchmarkTarget.H2O]: 'h2o',
+};
+const protocols: Readonly<Partial<Record<BenchmarkProtocol, BenchmarkProtocolName>>> = {
+  [BenchmarkProtocol.HTTP1]: 'http1',
+  [BenchmarkProtocol.HTTP2]: 'http2',
+  [BenchmarkProtocol.HTTP3]: 'http3',
+  [BenchmarkProtocol.HTTP1_CLEARTEXT]: 'http1-cleartext',
+};
+const phases: Readonly<Partial<Record<BenchmarkPhase, string>>> = {
+  [BenchmarkPhase.BEFORE]: 'before',
+  [BenchmarkPhase.DURING]: 'during',
+  [BenchmarkPhase.AFTER]: 'after',
+};
+const networkPaths: Readonly<Partial<Record<NetworkPath, NetworkPathName>>> = {
+  [NetworkPath.SHARED_NETWORK]: 'shared-network',
+  [NetworkPath.OWN_NETWORK]: 'own-network',
+  [NetworkPath.UNIX_SOCKET]: 'unix-socket',
+};
+
+/** Stores each row once, by its position; returns the number of new ones. */
+export async function storeRows(ctx: OrganizationCtx, runId: string, rows: readonly BenchmarkRow[]): Promise<number> {
+  if (rows.length === 0) return 0;
+  const { count } = await ctx.tx.benchmarkRow.createMany({
+    data: rows.flatMap((row) => {
+      const target = targets[row.target];
+      const protocol = protocols[row.protocol];
+      const latency = histogramFromWire(row.latency);
+      if (latency === null) throw new AppError('link.malformed', { field: 'benchmarks.rows.latency' });
+      if (target === undefined || protocol === undefined) return [];
+      return [
+        {
+          id: newId('row'),
+          organizationId: ctx.organizationId,
+          runId,
+          position: clampInt(row.position),
+          round: clampInt(row.round),
+          target,
+          protocol,
+          networkPath: networkPaths[row.networkPath] ?? null,
+          concurrency: clampInt(row.concurrency),
+          durationMs: clampInt(row.durationMs),
+          requests: clampBig(row.requests),
+          errors: clampBig(row.errors),
+          latency: encodeHistogram(latency),
+          proxyCpuUs: clampBig(row.proxyCpuUs),
+          proxyMemoryBytes: clampBig(row.proxyMemoryBytes),
+          bytesReceived: clampBig(row.bytesReceived),
+          phase: phases[row.phase] ?? null,
+          failures: failuresOf(row),
+          generatorCpuUs: clampBig(row.generatorCpuUs),
+          isSaturated: row.generatorSaturated,
+          appCpuUs: clampBig(row.appCpuUs),
+          clients: clampInt(row.clients),
+          latencyMaxUs: clampBig(row.latencyMaxUs),
+          unsent: clampBig(row.unsent),
+        },
+      ];
+    }),
+    skipDuplicates: true,
+  });
+  return count;
+}
+
+/** Kinds that a newer agent may add are kept; a name is bounded, because a page shows it. */
+function failuresOf({ failures }: BenchmarkRow): Record<string, number> {
+  const kinds = Object.entries(failures).slice(0, FAILURE_KINDS_MAX);
+  return Object.fromEntries(kinds.map(([kind, count]) => [clipText(kind, 40), Number(clampBig(count))]));
+}
+
+export function programsOf(status: BenchmarkStatus): BenchmarkProgram[] {
+  return status.programs.flatMap(({ target, version, configuration, skipped }) => {
+    const name = targets[target];
+    if (name === undefined) return [];
+    return [
+      {
+        target: name,
+        version: clipText(version, 200),
+        configuration: clipText(configuration, CONFIGURATION_CHARS_MAX),
+        skipped: clipText(skipped, 500) || null,
+      },
+    ];
+  });
+}
+
+// Limits a number to the range of a column; an agent's numbers are unsigned and wider.
+function clampInt(value: number): number {
+  return Math.min(value, 2_147_483_647);
+}
+
+function clampBig(value: bigint): bigint {
+  const most = BigInt(Number.MAX_SAFE_INTEGER);
+  return value < most ? value : most;
+}

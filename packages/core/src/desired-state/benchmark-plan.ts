@@ -1,0 +1,59 @@
+// Encoding of a benchmark's plan in desired state.
+import { create } from '@bufbuild/protobuf';
+import {
+  BenchmarkConnection,
+  type BenchmarkPlan,
+  BenchmarkPlanSchema,
+  BenchmarkProtocol,
+  BenchmarkScenario,
+  BenchmarkTarget,
+} from '@fairlead/contract/agent';
+import type { BenchmarkPlanRow } from './to-desired-state.ts';
+
+const targets = {
+  proxy: BenchmarkTarget.PROXY,
+  direct: BenchmarkTarget.DIRECT,
+  floor: BenchmarkTarget.FLOOR,
+  nginx: BenchmarkTarget.NGINX,
+  haproxy: BenchmarkTarget.HAPROXY,
+  envoy: BenchmarkTarget.ENVOY,
+  caddy: BenchmarkTarget.CADDY,
+  traefik: BenchmarkTarget.TRAEFIK,
+  h2o: BenchmarkTarget.H2O,
+} as const;
+
+const protocols = {
+  http1: BenchmarkProtocol.HTTP1,
+  http2: BenchmarkProtocol.HTTP2,
+  http3: BenchmarkProtocol.HTTP3,
+  'http1-cleartext': BenchmarkProtocol.HTTP1_CLEARTEXT,
+} as const;
+
+const scenarios = {
+  matrix: BenchmarkScenario.UNSPECIFIED,
+  burst: BenchmarkScenario.BURST,
+  'slow-upstream': BenchmarkScenario.SLOW_UPSTREAM,
+  'greedy-client': BenchmarkScenario.GREEDY_CLIENT,
+  deploy: BenchmarkScenario.DEPLOY,
+  'route-change': BenchmarkScenario.ROUTE_CHANGE,
+  'proxy-upgrade': BenchmarkScenario.PROXY_UPGRADE,
+} as const;
+
+export function benchmarkPlan({ plan, ...ids }: BenchmarkPlanRow): BenchmarkPlan {
+  const { responseBytes, responseDelayMs, errorEvery } = plan.labApp;
+  return create(BenchmarkPlanSchema, {
+    ...ids,
+    host: plan.host,
+    path: plan.path,
+    targets: plan.targets.map((name) => targets[name]),
+    protocols: plan.protocols.map((name) => protocols[name]),
+    concurrency: [...plan.concurrency],
+    repeats: plan.repeats,
+    durationMs: plan.durationMs,
+    warmupMs: plan.warmupMs,
+    ...(plan.upstream === 'lab' ? { lab: { responseBytes, responseDelayMs, errorEvery } } : {}),
+    scenario: scenarios[plan.scenario],
+    connection: plan.connection === 'fresh' ? BenchmarkConnection.FRESH : BenchmarkConnection.UNSPECIFIED,
+    requestsPerSecond: plan.requestsPerSecond ?? 0,
+  });
+}
