@@ -30,6 +30,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'packages/mail',
     'packages/outbound',
   ],
+  'packages/report': ['packages/core', 'packages/contract'],
   'packages/testkit': ['packages/core', 'packages/db', 'packages/contract'],
   'apps/web': [
     'packages/api',
@@ -40,6 +41,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'packages/github',
     'packages/mail',
     'packages/outbound',
+    'packages/report',
     'packages/settings',
     'packages/ui',
   ],

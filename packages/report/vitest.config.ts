@@ -1,0 +1,3 @@
+import { vitestConfig } from '@fairlead/config/vitest';
+
+export default vitestConfig({});
