@@ -64,7 +64,7 @@ function figureCell(figure: Figure | undefined): Markup | '' {
   }`;
 }
 
-/** Left out if it is narrower than the rounding. */
+/** Returns nothing for an interval that is narrower than the rounding. */
 function intervalOf(interval: Figure['interval'], { format }: Metric): Markup | '' {
   if (interval === null || format(interval.low) === format(interval.high)) return '';
   return html`<small>${formatInterval(interval, format)}</small>`;
