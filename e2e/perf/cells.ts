@@ -18,6 +18,8 @@ export interface Target {
 export interface Cell {
   readonly name: string;
   readonly what: string;
+  /** Cells of one scenario differ in clients only. Default: the cell's name. */
+  readonly scenario?: string;
   readonly protocol: Protocol;
   readonly mode: Mode;
   readonly secure: boolean;
@@ -34,6 +36,9 @@ export interface Cell {
 const keepalive = { protocol: 'http1', mode: 'keepalive', secure: true, bodyBytes: 13 } as const;
 const noErrors: Target = { metric: 'errors', required: 0 };
 
+/** HTTP/1.1 over TLS at several numbers of clients. */
+export const LADDER = { name: 'ladder', description: 'Concurrency ladder: HTTP/1.1 keepalive over TLS, 13 B.' };
+
 function cpu(required: number, goal?: number): Target {
   return { metric: 'cpu_us_per_request', against: 'nginx', required, ...(goal === undefined ? {} : { goal }) };
 }
@@ -46,6 +51,7 @@ function http1(clients: number, targets: readonly Target[]): Cell {
   return {
     ...keepalive,
     name: `h1_c${clients}`,
+    scenario: LADDER.name,
     what: `HTTP/1.1 keepalive, ${clients} clients, 13 B`,
     clients,
     targets,
@@ -123,12 +129,14 @@ export const CELLS: readonly Cell[] = [
   {
     ...http1(5000, [{ metric: 'p50_us', against: 'nginx', required: 0.55 }, noErrors]),
     name: 'queue64_c5000',
+    scenario: 'queue64_c5000',
     what: 'HTTP/1.1 keepalive, 5,000 clients of an app that takes 64 connections, the others wait in the queue',
     only: ['nginx', 'fairlead'],
   },
   {
     ...http1(200, [noErrors]),
     name: 'routes_100k',
+    scenario: 'routes_100k',
     what: 'HTTP/1.1 keepalive, 200 clients, 1,000 beside 100,000 routes',
     only: ['fairlead', 'fairlead_100k'],
   },

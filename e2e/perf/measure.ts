@@ -60,7 +60,7 @@ export async function measureCell(
       if (freshEachRound) field = await startAll(setup, cell, folder, contenders, failed);
       for (const started of [...field]) {
         try {
-          rows.push(await measureRow(setup, cell, folder, started));
+          rows.push({ ...(await measureRow(setup, cell, folder, started)), round });
         } catch (error) {
           failed(started.peer, error);
           field = field.filter((each) => each !== started);

@@ -49,6 +49,8 @@ export interface Peer {
   readonly isVariant?: true;
   /** True if its app listens on a Unix socket. */
   readonly unixApp?: true;
+  /** Its configuration files with their variables, as they are committed. */
+  readonly configuration: string;
   /** Installs the program if it is missing; throws with the reason if it can't. */
   readonly obtain: () => Promise<Program>;
   readonly start: (program: Program, ends: Ends) => Promise<Running>;
@@ -71,6 +73,7 @@ export function configured({ name, speaks, obtain, configs, values = {}, args, e
   return {
     name,
     speaks,
+    configuration: configs.map((config) => `# ${config}\n${readFileSync(templateOf(config), 'utf8')}`).join('\n'),
     obtain,
     start: async (program, ends) => {
       const folder = mkdtempSync(join(ends.folder, `${name}-`));
@@ -107,13 +110,17 @@ export function configured({ name, speaks, obtain, configs, values = {}, args, e
 }
 
 function fill(template: string, file: string, values: Readonly<Record<string, string | number>>): void {
-  const folder = TEMPLATES.find((each) => existsSync(join(each, template)));
-  if (folder === undefined) throw new Error(`there is no template ${template}`);
-  const text = readFileSync(join(folder, template), 'utf8');
+  const text = readFileSync(templateOf(template), 'utf8');
   const filled = text.replace(/@([A-Z_]+)@/g, (_, name: string) => {
     const value = values[name];
     if (value === undefined) throw new Error(`${template} asks for @${name}@, which nobody fills in`);
     return String(value);
   });
   writeFileSync(file, filled);
+}
+
+function templateOf(config: string): string {
+  const folder = TEMPLATES.find((each) => existsSync(join(each, config)));
+  if (folder === undefined) throw new Error(`there is no template ${config}`);
+  return join(folder, config);
 }

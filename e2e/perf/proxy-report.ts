@@ -25,8 +25,15 @@ export interface Row {
   readonly p99_us: number | null;
   readonly cpu_us_per_request: number | null;
   readonly generator_cpu_us_per_request: number | null;
+  readonly generator_saturated: boolean;
   readonly memory_before_bytes: number;
   readonly memory_bytes: number;
+  /** Round of the cell, from 0. */
+  readonly round: number;
+  /** Errors by kind. */
+  readonly failures: Readonly<Record<string, number>>;
+  /** Non-empty buckets as (index, count). */
+  readonly latency: { readonly buckets: readonly (readonly [number, number])[]; readonly sum_us: number };
 }
 
 export interface Figure {

@@ -1,6 +1,6 @@
 // `npm run perf:proxy`: Fairlead's proxy beside its peers in interleaved rounds, with one certificate, TLS 1.3,
 // AES-128-GCM, two workers and one small app. Prints tables with targets and asserts none; `-- --json FILE` saves the
-// figures (docs/benchmarks/proxy.md).
+// figures (docs/benchmarks/proxy.md), and `--rows FILE` every raw row for `npm run report`.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, cpus, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,10 +11,12 @@ import type { Peer } from './peer.ts';
 import { fairlead, OUT_OF_REACH, PEERS } from './peers.ts';
 import { binaries, makeCertificate } from './prepare.ts';
 import { figures, formatCell, type Row } from './proxy-report.ts';
+import { documentOf, writeDocument } from './proxy-rows.ts';
 
 const { values: options } = parseArgs({
   options: {
     json: { type: 'string' },
+    rows: { type: 'string' },
     cells: { type: 'string' },
     peers: { type: 'string' },
     rounds: { type: 'string', default: '3' },
@@ -37,18 +39,23 @@ function chosen<T extends { readonly name: string }>(all: readonly T[], names: s
   return all.filter((each) => wanted.includes(each.name));
 }
 
-async function obtainAll(peers: readonly Peer[]): Promise<Contender[]> {
+type Missing = (typeof OUT_OF_REACH)[number];
+
+async function obtainAll(peers: readonly Peer[]): Promise<{ contenders: Contender[]; missing: Missing[] }> {
   const contenders: Contender[] = [];
+  const missing: Missing[] = [];
   for (const peer of peers) {
     try {
       const program = await peer.obtain();
       if (!peer.isVariant) console.log(`${peer.name}: ${program.version}`);
       contenders.push({ peer, program });
     } catch (error) {
-      console.log(`${peer.name}: CAN'T BE HAD: ${error instanceof Error ? error.message : error}`);
+      const reason = error instanceof Error ? error.message : String(error);
+      console.log(`${peer.name}: CAN'T BE HAD: ${reason}`);
+      missing.push({ name: peer.name, reason });
     }
   }
-  return contenders;
+  return { contenders, missing };
 }
 
 function takesPart({ name, speaks, isVariant }: Peer, cell: Cell): boolean {
@@ -56,10 +63,20 @@ function takesPart({ name, speaks, isVariant }: Peer, cell: Cell): boolean {
   return speaks.includes(cell.protocol) && (!isVariant || (cell.also?.includes(name) ?? false));
 }
 
+/** Command that measures the same again, with the name of the file left open. */
+function commandLine(): string {
+  const { cells, peers, rounds, seconds } = options;
+  const given = Object.entries({ cells, peers, rounds, seconds }).flatMap(([name, value]) =>
+    value === undefined ? [] : [`--${name} ${value}`],
+  );
+  return ['npm run perf:proxy --', ...given, '--rows FILE'].join(' ');
+}
+
 const cells = chosen(CELLS, options.cells);
 const peers = chosen(PEERS, options.peers);
 const { agent, stand } = binaries(options.built);
-const contenders = await obtainAll([...fairlead(agent), ...peers]);
+const startedAt = new Date();
+const { contenders, missing } = await obtainAll([...fairlead(agent), ...peers]);
 for (const { name, reason } of OUT_OF_REACH) console.log(`${name}: NOT MEASURED: ${reason}`);
 const model = cpus()[0]?.model ?? 'unknown processor';
 const load = () => loadavg()[0]?.toFixed(2);
@@ -82,6 +99,21 @@ try {
   }
   const saved = { at: new Date().toISOString(), cells: figures(rows), failures };
   if (options.json !== undefined) writeFileSync(options.json, `${JSON.stringify(saved, null, 2)}\n`);
+  if (options.rows !== undefined) {
+    const { seconds } = rounds;
+    const run = {
+      startedAt,
+      finishedAt: new Date(),
+      command: commandLine(),
+      seconds,
+      cells,
+      contenders,
+      rows,
+      failures,
+    };
+    writeDocument(options.rows, documentOf({ ...run, missing: [...missing, ...OUT_OF_REACH] }));
+    console.log(`wrote ${rows.length} rows to ${options.rows}`);
+  }
 } finally {
   rmSync(folder, { recursive: true });
 }

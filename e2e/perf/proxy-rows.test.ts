@@ -1,0 +1,82 @@
+// Documents of a proxy measurement: rows of the bench command keep their figures, and a variant is a path of its target.
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { readBenchmarkDocument } from '@fairlead/core/benchmark/document';
+import { expect, it } from 'vitest';
+import { ROOT } from '../../tools/lib/command.ts';
+import { CELLS } from './cells.ts';
+import { fairlead, PEERS } from './peers.ts';
+import type { Row } from './proxy-report.ts';
+import { documentOf, writeDocument } from './proxy-rows.ts';
+
+const row = (change: Partial<Row>): Row => ({
+  ...{ cell: 'h1_c200', name: 'nginx', mode: 'keepalive', app_path: 'loopback', clients: 200, round: 0 },
+  ...{ requests: 1000, requests_per_second: 500, errors: 2, failures: { timeout: 2 }, resumed: 0 },
+  ...{ p50_us: 96, p99_us: 96, cpu_us_per_request: 20.5, generator_cpu_us_per_request: 7, generator_saturated: true },
+  ...{ memory_before_bytes: 1000, memory_bytes: 5000 },
+  latency: { buckets: [[48, 1000]], sum_us: 97_000 },
+  ...change,
+});
+
+const contenders = [...fairlead('/opt/fairlead-agent'), ...PEERS]
+  .filter(({ name }) => /^(fairlead|nginx)(_unix)?$/.test(name))
+  .map((peer) => ({ peer, program: { file: '/usr/sbin/x', version: `${peer.name} 1.0` } }));
+const document = documentOf({
+  startedAt: new Date(0),
+  finishedAt: new Date(60_000),
+  command: 'npm run perf:proxy -- --rows FILE',
+  seconds: 2,
+  cells: CELLS,
+  contenders,
+  rows: [
+    row({}),
+    row({ name: 'fairlead', round: 1 }),
+    row({ cell: 'plain_c200', name: 'nginx_unix', app_path: 'unix-socket' }),
+    row({ cell: 'idle', mode: 'idle', clients: 4999, cpu_us_per_request: null }),
+  ],
+  failures: [{ cell: 'h1_c32', proxy: 'haproxy', reason: `no ${ROOT}/peers/x and /tmp/abc/log` }],
+  missing: [{ name: 'tako', reason: 'in no registry' }],
+});
+
+it('keeps the figures of the rows, with their histogram', () => {
+  expect(document.rows[0]).toMatchObject({
+    ...{ position: 0, round: 0, scenario: 'ladder', target: 'nginx', protocol: 'http1', connection: 'reused' },
+    ...{ networkPath: 'shared-network', concurrency: 200, clients: 200, durationMs: 2000, requests: 1000, errors: 2 },
+    ...{ failures: { timeout: 2 }, proxyCpuUs: 20_500, generatorCpuUs: 7000, generatorSaturated: true },
+    ...{ proxyMemoryBytes: 5000, proxyMemoryBeforeBytes: 1000, latency: { sumUs: 97_000, buckets: [[64, 68, 1000]] } },
+  });
+  expect(document.rows[1]).toMatchObject({ position: 1, round: 1, target: 'fairlead' });
+  expect(document.rows[3]).toMatchObject({ connection: 'idle', scenario: 'idle', clients: 4999, proxyCpuUs: null });
+});
+
+it('writes a variant on a Unix socket as another path of the same target', () => {
+  expect(document.rows[2]).toMatchObject({ target: 'nginx', networkPath: 'unix-socket', scenario: 'plain_c200' });
+  expect(document.targets.map(({ name, kind, version }) => [name, kind, version])).toEqual([
+    ['fairlead', 'proxy', 'fairlead 1.0'],
+    ['nginx', 'peer', 'nginx 1.0'],
+  ]);
+  expect(document.baseline).toBe('nginx');
+});
+
+it('names the committed configurations and what was not measured, without folders of the machine', () => {
+  for (const { configuration } of document.targets) expect(configuration).toContain('@HTTPS_PORT@');
+  expect(document.notMeasured).toEqual([
+    { target: 'tako', scenario: null, reason: 'in no registry' },
+    { target: 'HAProxy', scenario: 'h1_c32', reason: 'no ./peers/x and a temporary file' },
+  ]);
+  expect(document.scenarios.find(({ name }) => name === 'ladder')?.description).toContain('Concurrency ladder');
+});
+
+it('is written with one row a line and read as it was', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'fairlead-rows-'));
+  try {
+    const file = join(folder, 'rows.json');
+    writeDocument(file, document);
+    const text = readFileSync(file, 'utf8');
+    expect(readBenchmarkDocument(JSON.parse(text))).toEqual(document);
+    expect(text.split('\n').filter((line) => line.startsWith('    {"position"'))).toHaveLength(4);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
