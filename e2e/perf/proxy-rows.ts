@@ -50,7 +50,8 @@ export interface ProxyRun {
 export function documentOf(run: ProxyRun): BenchmarkDocument {
   const own = run.contenders.find(({ peer }) => peer.name === 'fairlead');
   const cellOf = new Map(run.cells.map((cell) => [cell.name, cell]));
-  const targets = targetsOf(run.contenders);
+  const measured = new Set(run.rows.map(({ name }) => name));
+  const targets = targetsOf(run.contenders.filter(({ peer }) => measured.has(peer.name)));
   return readBenchmarkDocument({
     format: 'fairlead-benchmark-2',
     title: 'Fairlead beside other proxies',
@@ -100,7 +101,7 @@ export function writeDocument(file: string, { rows, ...document }: BenchmarkDocu
 const METHOD = [
   `Client, proxy and app share the machine. Each proxy has ${WORKERS} workers and an app of its own.`,
   'TLS 1.3 with one ECDSA P-256 certificate, AES-128-GCM and X25519. Proxies keep connections to their app open.',
-  'Load by `fairlead-agent bench`, a closed loop for each client. It starts when all clients have had a response.',
+  'Load by fairlead-agent bench, a closed loop for each client. It starts when all clients have had a response.',
   'CPU is that of all threads of all processes of a proxy. Memory is the PSS of the same processes.',
   'Fairlead runs with its policies on and 1,000 routes. Peers add the forwarded headers.',
 ];

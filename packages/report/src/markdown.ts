@@ -1,7 +1,7 @@
 // Reports as one Markdown page, docs/performance.md.
 // Invariant: every figure in it comes from rows.
 import { formatDay, formatInterval, formatNumber, formatRatio, plural } from './format.ts';
-import { factsOf, groupTitle, methodOf, type Report, scenarioOf } from './page.ts';
+import { factsOf, headingOf, methodOf, type Report } from './page.ts';
 import { columnHeading, formatPublished, REFERENCE_NOTE, type Reference, sourceOf } from './reference.ts';
 import type { Cell, Figure, Group } from './summary.ts';
 import { cautionsOf, columnsOf, errorsOf, ratioNote } from './table.ts';
@@ -40,8 +40,8 @@ function ofReport({ report: { document, groups, headline }, rowsPath }: NamedRep
     `${formatDay(createdAt)}, [${plural(rows.length, 'raw row')}](${rowsPath}).`,
     `**${text(headline.text)}**`,
     ...groups.flatMap((group) => [
-      `#### ${text(groupTitle(group))}: ${text(scenarioOf(group, document).replace(/\.$/, ''))}`,
-      `Medians over rounds, with 95 % intervals. ${ratioNote(group)}`,
+      `#### ${text(headingOf(group, document)[0])}`,
+      `${text(headingOf(group, document)[1])} Medians over rounds, with 95 % intervals. ${ratioNote(group)}`,
       ofGroup(group),
     ]),
     '#### Method',

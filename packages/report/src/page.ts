@@ -62,12 +62,19 @@ function chartedGroups(groups: readonly Group[]): ReadonlySet<Group> {
   return new Set(curves.length > 0 ? curves : groups);
 }
 
-export function groupTitle({ protocol, connection, networkPath, phase }: Group): string {
+function groupTitle({ protocol, connection, networkPath, phase }: Group): string {
   const parts = [protocolLabel(protocol), connectionLabel(connection), pathLabel(networkPath), phase];
   return parts.filter((part) => part !== null).join(', ');
 }
 
-export function scenarioOf({ scenario }: Group, { scenarios }: BenchmarkDocument): string {
+/** Heading of a group and the line below it. The scenario comes first if the document has several. */
+export function headingOf(group: Group, document: BenchmarkDocument): readonly [string, string] {
+  const [title, scenario] = [groupTitle(group), scenarioOf(group, document)];
+  const isOne = new Set(document.rows.map((row) => row.scenario)).size <= 1;
+  return isOne ? [title, scenario] : [scenario.replace(/\.$/, ''), `${title}.`];
+}
+
+function scenarioOf({ scenario }: Group, { scenarios }: BenchmarkDocument): string {
   return scenarios.find(({ name }) => name === scenario)?.description ?? scenario;
 }
 
@@ -77,15 +84,15 @@ function groupSection(
   looks: ReturnType<typeof looksOf>,
   isDrawn: boolean,
 ): Markup {
-  const title = groupTitle(group);
-  return html`<section data-group="${group.key}"><h2>${title}</h2><p class="detail">${scenarioOf(group, document)}</p>${
+  const [title, detail] = headingOf(group, document);
+  return html`<section data-group="${group.key}"><h2>${title}</h2><p class="detail">${detail}</p>${
     isDrawn
       ? html`<ul class="legend">${group.targets.map((target) => {
           const look = looks.get(target.name);
           return look === undefined ? '' : html`<li>${drawSample(look)}${target.label}</li>`;
         })}</ul><div class="charts">${chartsOf(group, looks)}</div>`
       : ''
-  }${resultTable(group, `Results: ${title}`, looks)}</section>`;
+  }${resultTable(group, `Results: ${title}. ${detail}`, looks)}</section>`;
 }
 
 function notes(groups: readonly Group[]): Markup | '' {
