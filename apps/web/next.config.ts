@@ -20,6 +20,7 @@ const config: NextConfig = {
     '@fairlead/db',
     '@fairlead/outbound',
     '@fairlead/mail',
+    '@fairlead/report',
     '@fairlead/settings',
     '@fairlead/ui',
   ],

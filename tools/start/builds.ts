@@ -19,7 +19,7 @@ const WEB_INPUTS = [
   'docs/*.md',
   'CHANGELOG.md',
   'examples/**/*',
-  'packages/{api,auth,contract,core,db,github,mail,outbound,settings,ui}/{package.json,src/**/*}',
+  'packages/{api,auth,contract,core,db,github,mail,outbound,report,settings,ui}/{package.json,src/**/*}',
   'packages/config/**/*.json',
   'prisma/schema/**/*.prisma',
   'package-lock.json',

@@ -9,6 +9,7 @@ import { declaredProcedures } from './testing/matrix/declared.ts';
 const fresh = [
   'app.move',
   'app.purge',
+  'benchmark.publish',
   'certificate.add',
   'certificate.delete',
   'certificate.update',

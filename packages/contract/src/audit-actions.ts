@@ -24,6 +24,8 @@ export const auditActions = {
   'benchmark.cancel': 'Benchmark cancelled',
   'benchmark.create': 'Benchmark requested',
   'benchmark.fail': 'Benchmark failed',
+  'benchmark.publish': 'Benchmark report published',
+  'benchmark.unpublish': 'Benchmark report unpublished',
   'config.update': 'Configuration changed',
   'credential.delete': 'Credential deleted',
   'credential.rotate': 'Deploy key rotated',

@@ -28,6 +28,8 @@ export const auditSentences: Readonly<Record<AuditAction, string>> = {
   'benchmark.cancel': 'cancelled a benchmark of {target}',
   'benchmark.create': 'started a benchmark of {target}',
   'benchmark.fail': 'ended a failed benchmark of {target}',
+  'benchmark.publish': 'published a benchmark report of {target}',
+  'benchmark.unpublish': 'unpublished a benchmark report of {target}',
   'config.update': 'changed the configuration of {target}[ in {environmentId}]',
   'credential.delete': 'deleted the credential of {target}',
   'credential.rotate': 'rotated the deploy key of {target}',

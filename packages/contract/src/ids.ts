@@ -36,6 +36,7 @@ const idKinds = {
   dom: 'domain',
   run: 'benchmark run',
   row: 'benchmark row',
+  rpt: 'published benchmark report',
   cfg: 'version of settings',
   art: 'artifact in the store',
   vol: 'volume',
@@ -85,6 +86,7 @@ export type UploadedCertificateId = Id<'ucr'>;
 export type DomainId = Id<'dom'>;
 export type DashboardDomainId = Id<'dsd'>;
 export type RunId = Id<'run'>;
+export type ReportId = Id<'rpt'>;
 export type CustomRoleId = Id<'rol'>;
 export type GrantId = Id<'grt'>;
 export type InvitationId = Id<'inv'>;
@@ -156,6 +158,7 @@ export const certificateIdSchema = idSchema('crt');
 export const uploadedCertificateIdSchema = idSchema('ucr');
 export const dnsProviderIdSchema = idSchema('dnp');
 export const runIdSchema = idSchema('run');
+export const reportIdSchema = idSchema('rpt');
 export const auditIdSchema = idSchema('aud');
 export const tokenIdSchema = idSchema('tok');
 export const serviceAccountIdSchema = idSchema('sva');

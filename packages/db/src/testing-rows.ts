@@ -212,6 +212,9 @@ export async function insertOrganizationRows(database: Database, slug: string): 
         bytesReceived: 1n,
       },
     });
+    await tx.benchmarkReport.create({
+      data: { id: newId('rpt'), organizationId, runId, appId, document: {}, isIndexed: false, publishedAt: now },
+    });
     await tx.invitation.create({
       data: {
         id: newId('inv'),

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { contentSecurityPolicy, securityHeaders } from './security-headers.ts';
+import { contentSecurityPolicy, isReportPath, securityHeaders } from './security-headers.ts';
 
 test('a dashboard on https sends HSTS; one on this machine does not', () => {
   expect(securityHeaders('https://panel.example.com')).toMatchObject({
@@ -21,4 +21,14 @@ test('forms stay on the dashboard, but on the page that posts a manifest to GitH
   const options = { nonce: 'abc', development: false };
   expect(contentSecurityPolicy(options)).toContain("form-action 'self';");
   expect(contentSecurityPolicy({ ...options, postsAway: true })).toContain("form-action 'self' https: ");
+});
+
+test('only the parts of a report, which have no script, go without this policy', () => {
+  expect(['/reports/rpt_1', '/reports/rpt_1/rows.json', '/reports/rpt_1/image.png'].map(isReportPath)).toEqual([
+    true,
+    true,
+    true,
+  ]);
+  const others = ['/reports', '/reports/', '/reports/rpt_1/', '/reports/rpt_1/x', '/acme/reports/rpt_1', '/reportsx/a'];
+  expect(others.filter(isReportPath)).toEqual([]);
 });

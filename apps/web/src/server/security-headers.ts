@@ -27,6 +27,11 @@ export function contentSecurityPolicy({ nonce, development, postsAway = false }:
   ].join('; ');
 }
 
+/** True for the parts of a published report, which set a policy without scripts themselves. */
+export function isReportPath(pathname: string): boolean {
+  return /^\/reports\/[^/]+(?:\/(?:rows\.json|image\.png))?$/.test(pathname);
+}
+
 const fixedHeaders: Readonly<Record<string, string>> = {
   'x-content-type-options': 'nosniff',
   'x-frame-options': 'DENY',

@@ -154,6 +154,7 @@ describe('every call that reads', () => {
       'app.get': { slug: made.slug },
       'benchmark.get': { runId },
       'benchmark.export': { runId },
+      'benchmark.report': { runId },
       'config.get': { appId },
       'config.list': { appId },
       'config.getVersion': { appId, number: '1' },

@@ -1,4 +1,6 @@
 // Procedures of benchmark runs.
+
+import { reportIdSchema } from '@fairlead/contract/ids';
 import {
   benchmarkDetailSchema,
   benchmarkDocumentSchema,
@@ -9,9 +11,17 @@ import {
   createBenchmarkInputSchema,
   exportBenchmark,
   getBenchmark,
+  getReport,
   listBenchmarks,
   listBenchmarksInputSchema,
+  previewReport,
+  publishBenchmark,
+  publishBenchmarkInputSchema,
+  reportPreviewSchema,
+  reportStateSchema,
+  unpublishBenchmark,
 } from '@fairlead/core/benchmark';
+import { z } from 'zod';
 import { memberProcedure, router } from '../procedures.ts';
 import { approverIn, open } from '../protection.ts';
 import { byPlacement, byRun } from '../scopes.ts';
@@ -44,4 +54,29 @@ export const benchmarkRouter = router({
   })
     .output(benchmarkRefSchema)
     .mutation(({ ctx, input }) => cancelBenchmark(ctx.core, input)),
+
+  report: memberProcedure('benchmark.read', { input: benchmarkRefSchema, scope: byRun })
+    .output(reportStateSchema.nullable())
+    .query(({ ctx, input }) => getReport(ctx.core, input)),
+
+  previewReport: memberProcedure('benchmark.publish', { input: benchmarkRefSchema, scope: byRun })
+    .output(reportPreviewSchema)
+    .query(({ ctx, input }) => previewReport(ctx.core, input)),
+
+  publish: memberProcedure('benchmark.publish', {
+    input: publishBenchmarkInputSchema,
+    scope: byRun,
+    fresh: true,
+    protection: open('visitors of the app get the same'),
+  })
+    .output(z.object({ reportId: reportIdSchema }))
+    .mutation(({ ctx, input }) => publishBenchmark(ctx.core, input)),
+
+  unpublish: memberProcedure('benchmark.publish', {
+    input: benchmarkRefSchema,
+    scope: byRun,
+    protection: open('visitors of the app get the same'),
+  })
+    .output(benchmarkRefSchema)
+    .mutation(({ ctx, input }) => unpublishBenchmark(ctx.core, input)),
 });

@@ -43,6 +43,11 @@ export const serverErrors = {
   'benchmark.not_found': missing('There is no such benchmark run.'),
   'benchmark.already_running': conflict('A benchmark is already running on this server. Wait for it or cancel it.'),
   'benchmark.already_finished': conflict('This benchmark run has already finished.'),
+  'benchmark.not_publishable': conflict('Only a finished run with results can be published.'),
+  'benchmark.not_published': conflict('This run is not published.'),
+  'benchmark.reports_max': conflict(
+    'The organization has as many public reports as it may have. Unpublish one that nobody needs.',
+  ),
   'benchmark.timeout': failed(
     'The server did not finish this benchmark in time. Check that it is connected, then start a new run.',
     {

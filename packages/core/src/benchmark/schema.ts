@@ -5,6 +5,7 @@ import {
   deploymentIdSchema,
   environmentIdSchema,
   releaseIdSchema,
+  reportIdSchema,
   runIdSchema,
   serverIdSchema,
 } from '@fairlead/contract/ids';
@@ -231,3 +232,25 @@ export type CreateBenchmarkInput = z.infer<typeof createBenchmarkInputSchema>;
 
 export const benchmarkRefSchema = z.object({ runId: runIdSchema });
 export type BenchmarkRef = z.infer<typeof benchmarkRefSchema>;
+
+/** `isIndexed`: search engines may list the page. */
+export const publishBenchmarkInputSchema = benchmarkRefSchema.extend({ isIndexed: z.boolean().default(false) });
+export type PublishBenchmarkInput = z.infer<typeof publishBenchmarkInputSchema>;
+
+export const reportStateSchema = z.object({
+  id: reportIdSchema,
+  isIndexed: z.boolean(),
+  publishedAt: z.date(),
+});
+export type ReportState = z.infer<typeof reportStateSchema>;
+
+/** Facts that a published report shows. */
+export const reportPreviewSchema = z.object({
+  title: z.string(),
+  createdAt: z.date(),
+  rows: z.number().int(),
+  targets: z.array(z.string()),
+  agentVersion: z.string().nullable(),
+  machine: benchmarkFactsSchema.shape.machine.nullable(),
+});
+export type ReportPreview = z.infer<typeof reportPreviewSchema>;

@@ -13,6 +13,7 @@ const reservedSlugs: ReadonlySet<string> = new Set([
   'invitation',
   'new-organization',
   'no-organization',
+  'reports',
   'reset-password',
   'restore-account',
   'setup',

@@ -16,6 +16,7 @@ export const permissionSchema = z.enum([
   'app.write',
   'app.delete',
   'audit.read',
+  'benchmark.publish',
   'benchmark.read',
   'benchmark.write',
   'deployment.approve',

@@ -10,6 +10,8 @@ import { permissionSchema } from '../role/schema.ts';
  * to approve a deployment, to delete or transfer an organization.
  */
 const personOnly = [
+  // A person sees what strangers will see.
+  'benchmark.publish',
   'deployment.approve',
   // If a token could switch protection off, it would not bind the token's holder.
   'environment.write',

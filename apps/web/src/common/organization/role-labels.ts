@@ -76,6 +76,7 @@ export const PERMISSION_GROUPS: readonly {
     permissions: [
       ['benchmark.read', 'See benchmarks'],
       ['benchmark.write', 'Run benchmarks'],
+      ['benchmark.publish', 'Publish benchmark reports'],
     ],
   },
   {

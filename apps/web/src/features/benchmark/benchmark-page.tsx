@@ -28,6 +28,7 @@ import { hasCurve, headlineOf, protocolLabel, summariseRows, targetLabel, unstab
 import { ReleaseChangedNote, RunFacts } from './run-facts.tsx';
 
 const CompareCard = dynamic(() => import('./compare-card.tsx').then((module) => module.CompareCard), { ssr: false });
+const ReportCard = dynamic(() => import('./report-card.tsx').then((module) => module.ReportCard), { ssr: false });
 const ResultCharts = dynamic(() => import('./result-charts.tsx').then((module) => module.ResultCharts), {
   ssr: false,
   loading: () => <Skeleton className="mx-4 mb-4 h-[540px]" />,
@@ -85,6 +86,7 @@ export function BenchmarkPage({ initial }: { readonly initial: BenchmarkDetail }
           )}
           <RunFacts run={run} />
           {run.rows.length === 0 ? null : <CompareCard run={run} />}
+          {run.rows.length === 0 || run.state === 'queued' || run.state === 'running' ? null : <ReportCard run={run} />}
         </div>
       </Page>
     </LivePage>

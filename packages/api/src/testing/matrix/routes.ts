@@ -56,6 +56,18 @@ function openName(name: string): string {
   return name.replace(' ', ` ${authPath}`);
 }
 
+function publishedReport(part: string): DeclaredRoute {
+  return {
+    methods: ['GET'],
+    who: 'everyone with the address of a published report',
+    requests: (stage) => [
+      get(`/reports/rpt_none${part}`, 404),
+      get(`/reports/${stage.foreign.get('run')}${part}`, 404),
+    ],
+    context: { params: Promise.resolve({ reportId: 'rpt_none' }) },
+  };
+}
+
 export const declaredRoutes: Readonly<Record<string, DeclaredRoute>> = {
   'api/auth/[...all]/route.ts': {
     methods: ['GET', 'POST'],
@@ -141,6 +153,10 @@ export const declaredRoutes: Readonly<Record<string, DeclaredRoute>> = {
     requests: (stage) => [get(`/install/agent/${stage.foreign.get('srv')}`, 404)],
     context: { params: Promise.resolve({ target: 'no-such-kind' }) },
   },
+  // A published report is for strangers, and no session opens another one.
+  'reports/[reportId]/route.ts': publishedReport(''),
+  'reports/[reportId]/rows.json/route.ts': publishedReport('/rows.json'),
+  'reports/[reportId]/image.png/route.ts': publishedReport('/image.png'),
   // The operator configures the contact; here there is none.
   '.well-known/security.txt/route.ts': {
     methods: ['GET'],
