@@ -1,5 +1,7 @@
 // Reports from rows: what may be compared, which winner may be named, and the structure of page and charts.
-import type { BenchmarkDocumentRow } from '@fairlead/core/benchmark/document';
+import type { BenchmarkDocument, BenchmarkDocumentRow } from '@fairlead/core/benchmark/document';
+import { publicDocumentOf } from '@fairlead/core/benchmark/public-document';
+import { canariesIn, fullOfCanaries } from '@fairlead/core/benchmark/testing';
 import { describe, expect, test } from 'vitest';
 import { headlineOf } from './headline.ts';
 import { renderImage } from './image.ts';
@@ -182,6 +184,26 @@ describe('the page', () => {
     );
     expect(text).toContain('3 (timeout 2, 5xx 1)');
   });
+});
+
+test('a page, rows and image of a public document have no canary of the run', async () => {
+  const open = (document: BenchmarkDocument) => publicDocumentOf(document);
+  const refused = (document: BenchmarkDocument) => {
+    try {
+      open(document);
+      return false;
+    } catch {
+      return true;
+    }
+  };
+  const { rows, ...rest } = peersDocument();
+  const full = fullOfCanaries({ ...rest, rows: rows.slice(0, 4) }, refused);
+  expect(canariesIn(JSON.stringify(full))).not.toEqual([]);
+  const report = reportOf(open(full));
+  const image = Buffer.from(await renderImage(report)).toString('latin1');
+  for (const text of [renderReport(report, OPTIONS), JSON.stringify(report.document), image]) {
+    expect(canariesIn(text.replace(OPTIONS.imageUrl, ''))).toEqual([]);
+  }
 });
 
 test('the image is a PNG', async () => {

@@ -35,6 +35,21 @@ export function withCanaries(document: BenchmarkDocument): Changed[] {
   );
 }
 
+/** Returns the document with a canary in every string and key at once, except those that `isRefused` for any canary. */
+export function fullOfCanaries(
+  document: BenchmarkDocument,
+  isRefused: (changed: BenchmarkDocument) => boolean,
+): BenchmarkDocument {
+  let full = document;
+  for (let at = 0; ; at += 1) {
+    const fields = variants(full, CANARIES[at % CANARIES.length] ?? '', '');
+    const field = fields[at];
+    if (field === undefined) return full;
+    const changed = field.value as BenchmarkDocument;
+    if (!isRefused(changed)) full = changed;
+  }
+}
+
 export function canariesIn(text: string): string[] {
   return PARTS.filter((part) => text.includes(part));
 }
