@@ -2,6 +2,7 @@
 // product.spec.ts, which makes the account and the app.
 import { type Browser, expect, type Page, test } from '@playwright/test';
 import { ADA, signIn } from '../../tools/lib/dashboard-client.ts';
+import { checkAppearance, findFaults } from './accessibility.ts';
 import { openSignedIn } from './signed-in.ts';
 
 test.describe.configure({ mode: 'serial' });
@@ -48,16 +49,20 @@ function chunksOf(png: Buffer): string[] {
   return names;
 }
 
-test('the dialog shows what becomes public, and the card has the link', async () => {
+test('the dialog shows what becomes public, and the card has the link', async ({ browserName: _ }, info) => {
   await page.getByRole('button', { name: 'Publish report' }).click();
   const dialog = page.getByRole('dialog', { name: 'Publish report' });
   await expect(dialog.getByText('Benchmark of app.example')).toBeVisible();
   await expect(dialog.getByText('Fairlead, Direct')).toBeVisible();
+  await checkAppearance(page);
+  await page.screenshot({ path: info.outputPath('dialog.png') });
   await dialog.getByRole('button', { name: 'Publish report' }).click();
   const link = page.getByRole('link', { name: /\/reports\/rpt_/ });
   await expect(link).toBeVisible();
   await expect(page.getByRole('button', { name: 'Copy link' })).toBeVisible();
   url = (await link.getAttribute('href')) ?? '';
+  await link.scrollIntoViewIfNeeded();
+  await page.screenshot({ path: info.outputPath('card.png') });
 });
 
 test('a stranger sees charts and a table of all rows, without a script', async ({ browser }) => {
@@ -95,13 +100,14 @@ test('a stranger sees charts and a table of all rows, without a script', async (
 for (const width of [1440, 390]) {
   for (const colorScheme of ['light', 'dark'] as const) {
     test(`the page fits ${width} pixels, ${colorScheme}`, async ({ browser }, info) => {
-      const stranger = await openStranger(browser, { viewport: { width, height: 900 }, colorScheme });
+      const stranger = await openStranger(browser, { viewport: { width, height: 900 }, colorScheme, bypassCSP: true });
       await stranger.goto(url);
       expect(await stranger.evaluate(() => document.documentElement.scrollWidth)).toBe(width);
       const [red = 0] = (await stranger.locator('body').evaluate((body) => getComputedStyle(body).backgroundColor))
         .match(/\d+/g)
         ?.map(Number) ?? [0];
       expect(red > 128).toBe(colorScheme === 'light');
+      expect(await findFaults(stranger, colorScheme)).toEqual([]);
       await stranger.screenshot({ path: info.outputPath(`${width}-${colorScheme}.png`), fullPage: true });
       await stranger.context().close();
     });

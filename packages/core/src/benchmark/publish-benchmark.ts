@@ -11,7 +11,7 @@ import type { BenchmarkRef, PublishBenchmarkInput } from './schema.ts';
 const REPORTS_MAX = 100;
 const FINISHED: ReadonlySet<string> = new Set(['succeeded', 'failed', 'cancelled']);
 
-/** Publishing again stores the run anew under the same address. */
+/** Stores the run anew under the same address if it is published already. */
 export async function publishBenchmark(ctx: Ctx, input: PublishBenchmarkInput): Promise<{ reportId: ReportId }> {
   const { tx, organizationId } = ctx;
   const { runId, isIndexed } = input;
