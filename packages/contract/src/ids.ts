@@ -36,6 +36,7 @@ const idKinds = {
   dom: 'domain',
   run: 'benchmark run',
   row: 'benchmark row',
+  bpl: 'saved benchmark plan',
   cfg: 'version of settings',
   art: 'artifact in the store',
   vol: 'volume',
@@ -85,6 +86,7 @@ export type UploadedCertificateId = Id<'ucr'>;
 export type DomainId = Id<'dom'>;
 export type DashboardDomainId = Id<'dsd'>;
 export type RunId = Id<'run'>;
+export type BenchmarkPlanId = Id<'bpl'>;
 export type CustomRoleId = Id<'rol'>;
 export type GrantId = Id<'grt'>;
 export type InvitationId = Id<'inv'>;
@@ -174,3 +176,4 @@ export const githubAppIdSchema = idSchema('gha');
 export const githubInstallationIdSchema = idSchema('ghi');
 export const volumeTaskIdSchema = idSchema('vtk');
 export const volumeMoveIdSchema = idSchema('vmv');
+export const benchmarkPlanIdSchema = idSchema('bpl');

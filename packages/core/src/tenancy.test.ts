@@ -26,6 +26,7 @@ import {
   getBenchmark,
   listBenchmarks,
 } from './benchmark/index.ts';
+import { createPlan, deletePlan, getPlan, listPlans, updatePlan } from './benchmark-plan/index.ts';
 import { deleteCertificate, getCertificateDetail } from './certificate/index.ts';
 import {
   advanceDeployment,
@@ -169,6 +170,7 @@ const webhook = () => parseId('whk', foreignWebhookId);
 const volume = () => ({ volumeId: parseId('vol', foreignVolumeId) });
 const volumeMove = () => ({ moveId: parseId('vmv', foreignMoveId) });
 const run = () => ({ runId: parseId('run', foreign.runId) });
+const plan = () => ({ planId: parseId('bpl', foreign.planId) });
 
 const secret = () => ({ secretId: parseId('sec', foreignSecret.id) });
 const group = () => ({ groupId: parseId('scg', foreignSecret.groupId ?? '') });
@@ -370,6 +372,22 @@ const verbs: Record<string, readonly [string, (ctx: Ctx) => Promise<unknown>]> =
   ],
   getBenchmark: ['benchmark.not_found', (ctx) => getBenchmark(ctx, run())],
   cancelBenchmark: ['benchmark.not_found', (ctx) => cancelBenchmark(ctx, run())],
+  'createBenchmark (plan)': [
+    'benchmark_plan.not_found',
+    (ctx) =>
+      createBenchmark(ctx, {
+        appId: parseId('app', own.appId),
+        plan: benchmarkPlanSchema.parse({}),
+        ...plan(),
+      }),
+  ],
+  createPlan: [
+    'app.not_found',
+    (ctx) => createPlan(ctx, { appId: app(), name: 'Nightly', plan: benchmarkPlanSchema.parse({}) }),
+  ],
+  getPlan: ['benchmark_plan.not_found', (ctx) => getPlan(ctx, plan())],
+  updatePlan: ['benchmark_plan.not_found', (ctx) => updatePlan(ctx, { ...plan(), version: 1, name: 'Weekly' })],
+  deletePlan: ['benchmark_plan.not_found', (ctx) => deletePlan(ctx, plan())],
   'requireTopics (app)': ['app.not_found', (ctx) => requireTopics(ctx, { topics: [{ kind: 'app', id: app() }] })],
   'requireTopics (server)': [
     'server.not_found',
@@ -416,6 +434,7 @@ test('lists hold rows of the own organization only', async () => {
     expect((await listServers(ctx)).items.map(({ id }) => id)).toEqual([world.serverId]);
     expect((await listMembers(ctx)).items).toHaveLength(1);
     expect((await listBenchmarks(ctx, page)).items).toEqual([]);
+    expect((await listPlans(ctx, page)).items).toEqual([]);
     expect(await listSecretGroups(ctx)).toEqual([]);
     expect((await listProjects(ctx)).items.map(({ appCount }) => appCount)).toEqual([1]);
     expect((await listApps(ctx, { ...page, ...project() }, links)).items).toEqual([]);

@@ -5,6 +5,7 @@ export type {
   Account,
   App,
   AuditEvent,
+  BenchmarkPlan,
   BenchmarkRow,
   BenchmarkRun,
   DataKey,

@@ -23,6 +23,7 @@ export interface OrganizationRows {
   readonly releaseId: string;
   readonly deploymentId: string;
   readonly runId: string;
+  readonly planId: string;
   readonly memberId: string;
   readonly roleId: string;
   readonly grantId: string;
@@ -34,6 +35,7 @@ export async function insertOrganizationRows(database: Database, slug: string): 
   const [userId, projectId, environmentId, serverId] = [newId('usr'), newId('prj'), newId('env'), newId('srv')];
   const [appId, placementId, releaseId, deploymentId] = [newId('app'), newId('plc'), newId('rel'), newId('dep')];
   const runId = newId('run');
+  const planId = newId('bpl');
   const [memberId, roleId, grantId] = [newId('mem'), newId('rol'), newId('grt')];
   const now = new Date();
   await database.system('test rows', async (tx) => {
@@ -211,6 +213,9 @@ export async function insertOrganizationRows(database: Database, slug: string): 
         proxyMemoryBytes: 1n,
         bytesReceived: 1n,
       },
+    });
+    await tx.benchmarkPlan.create({
+      data: { id: planId, organizationId, appId, environmentId, name: 'Nightly', plan: {} },
     });
     await tx.invitation.create({
       data: {
@@ -518,6 +523,7 @@ export async function insertOrganizationRows(database: Database, slug: string): 
     releaseId,
     deploymentId,
     runId,
+    planId,
     memberId,
     roleId,
     grantId,

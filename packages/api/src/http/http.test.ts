@@ -124,6 +124,7 @@ describe('every call that reads', () => {
     await api.world.advance(deploymentId);
     await api.world.finish(deploymentId);
     const { runId } = await api.caller(owner.cookie).benchmark.create({ appId, plan: {} });
+    const { planId } = await api.caller(owner.cookie).benchmarkPlan.create({ appId, name: 'Nightly', plan: {} });
     const { enrolmentId } = await api.caller(owner.cookie).server.enrol({ name: 'berlin' });
     await api.caller(owner.cookie).secret.update({
       owner: { appId },
@@ -154,6 +155,7 @@ describe('every call that reads', () => {
       'app.get': { slug: made.slug },
       'benchmark.get': { runId },
       'benchmark.export': { runId },
+      'benchmarkPlan.get': { planId },
       'config.get': { appId },
       'config.list': { appId },
       'config.getVersion': { appId, number: '1' },

@@ -14,6 +14,7 @@ export async function createBenchmark(ctx: Ctx, input: CreateBenchmarkInput): Pr
   const { tx, organizationId } = ctx;
   const { appId, plan } = input;
   const { environmentId, serverId, liveReleaseId } = await requirePlacement(ctx, input);
+  const planName = await savedNameOf(ctx, input);
   if (liveReleaseId === null) throw new AppError('app.not_live', { appId });
   const server = await tx.server.findFirstOrThrow({
     where: { id: serverId, organizationId },
@@ -51,6 +52,7 @@ export async function createBenchmark(ctx: Ctx, input: CreateBenchmarkInput): Pr
       serverId: server.id,
       state: 'queued',
       plan: storedPlanSchema.parse({ ...plan, host }),
+      planName,
       facts: await readFacts(ctx, { serverId: server.id, releaseId: liveReleaseId }),
       rowsTotal: rowsOf(plan),
       actorUserId: actorUserId(ctx.actor),
@@ -66,4 +68,18 @@ export async function createBenchmark(ctx: Ctx, input: CreateBenchmarkInput): Pr
   await notifyChange(ctx, { kind: 'benchmark', id: runId, appId });
   ctx.log.info({ runId, appId, actor: ctx.actor }, 'queued a benchmark');
   return { runId };
+}
+
+/** Throws benchmark_plan.not_found for a plan of another app. */
+async function savedNameOf(
+  { tx, organizationId }: Ctx,
+  { appId, planId }: CreateBenchmarkInput,
+): Promise<string | null> {
+  if (planId === undefined) return null;
+  const saved = await tx.benchmarkPlan.findFirst({
+    where: { id: planId, appId, organizationId },
+    select: { name: true },
+  });
+  if (saved === null) throw new AppError('benchmark_plan.not_found', { planId });
+  return saved.name;
 }

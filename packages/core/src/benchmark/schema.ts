@@ -1,6 +1,13 @@
 // Schemas of benchmark plans, runs and rows, stored and in the API.
 
-import { appIdSchema, environmentIdSchema, releaseIdSchema, runIdSchema, serverIdSchema } from '@fairlead/contract/ids';
+import {
+  appIdSchema,
+  benchmarkPlanIdSchema,
+  environmentIdSchema,
+  releaseIdSchema,
+  runIdSchema,
+  serverIdSchema,
+} from '@fairlead/contract/ids';
 import { z } from 'zod';
 import { pageInputSchema, pageSchema } from '../kernel/page.ts';
 
@@ -103,6 +110,8 @@ export const benchmarkSummarySchema = z.object({
   serverName: z.string(),
   state: benchmarkStateSchema,
   plan: storedPlanSchema,
+  /** Name of the saved plan that it was started from. */
+  planName: z.string().nullable(),
   /** Null: a run from before Fairlead stored them. */
   facts: benchmarkFactsSchema.nullable(),
   rowsDone: z.number().int(),
@@ -128,7 +137,7 @@ export const listBenchmarksInputSchema = pageInputSchema.extend({ appId: appIdSc
 export type ListBenchmarksInput = z.infer<typeof listBenchmarksInputSchema>;
 export const benchmarkPageSchema = pageSchema(benchmarkSummarySchema);
 
-const measurablePlanSchema = benchmarkPlanSchema.refine(
+export const measurablePlanSchema = benchmarkPlanSchema.refine(
   ({ targets, protocols }) => targets.includes('proxy') || protocols.includes('http1'),
   { path: ['protocols'], message: 'Apps speak HTTP/1.1: measure HTTP/2 through the proxy, or choose HTTP/1.1.' },
 );
@@ -138,6 +147,8 @@ export const createBenchmarkInputSchema = z.object({
   appId: appIdSchema,
   environmentId: environmentIdSchema.optional(),
   plan: measurablePlanSchema,
+  /** Saved plan of the app that the run is started from. The run keeps its name only, so that `plan` may differ. */
+  planId: benchmarkPlanIdSchema.optional(),
 });
 export type CreateBenchmarkInput = z.infer<typeof createBenchmarkInputSchema>;
 

@@ -15,6 +15,7 @@ interface RunRow {
   readonly serverName: string;
   readonly state: string;
   readonly plan: unknown;
+  readonly planName: string | null;
   readonly facts: unknown;
   readonly rowsDone: number;
   readonly rowsTotal: number;
@@ -58,7 +59,8 @@ export async function loadRuns(ctx: Ctx, filter: RunFilter): Promise<BenchmarkSu
       ORDER BY run.created_at DESC, run.id DESC LIMIT ${filter.limit}
     )
     SELECT page.id, page.app_id AS "appId", app.name AS "appName", app.slug AS "appSlug", page.server_id AS "serverId",
-           server.name AS "serverName", page.state, page.plan, page.facts, page.rows_done AS "rowsDone", page.rows_total AS "rowsTotal",
+           server.name AS "serverName", page.state, page.plan,
+           page.plan_name AS "planName", page.facts, page.rows_done AS "rowsDone", page.rows_total AS "rowsTotal",
            page.failure_code AS "failureCode", page.failure_message AS "failureMessage", page.created_at AS "createdAt",
            page.started_at AS "startedAt", page.finished_at AS "finishedAt",
            best.rate AS "bestRequestsPerSecond", best.latency AS "bestLatency"

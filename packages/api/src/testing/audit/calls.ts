@@ -5,6 +5,7 @@ import { planOrders } from '@fairlead/core/certificate';
 import { mintToken } from '@fairlead/core/kernel';
 import type { AppRouter } from '../../index.ts';
 import type { AuditCall } from './audit-call.ts';
+import { benchmarkCalls } from './benchmark-calls.ts';
 import { githubCalls } from './github-calls.ts';
 import { type AuditStage, auditInputs } from './inputs.ts';
 import { peopleCalls } from './people-calls.ts';
@@ -76,6 +77,7 @@ export function auditCalls(stage: AuditStage): Readonly<Record<Mutation, AuditCa
   return {
     ...peopleCalls(stage),
     ...githubCalls(stage),
+    ...benchmarkCalls(stage),
     'app.create': {
       action: 'app.create',
       input: async () => ({
@@ -207,19 +209,6 @@ export function auditCalls(stage: AuditStage): Readonly<Record<Mutation, AuditCa
         const wish = await newVolume();
         await caller().volume.delete(wish);
         return { volumeId: wish.volumeId };
-      },
-    },
-    'benchmark.create': {
-      action: 'benchmark.create',
-      input: async () => ({ appId: (await liveApp()).appId, plan: {} }),
-    },
-    'benchmark.cancel': {
-      action: 'benchmark.cancel',
-      input: async () => {
-        await stage.api.world.system(({ tx }) =>
-          tx.benchmarkRun.updateMany({ data: { state: 'succeeded', finishedAt: stage.api.world.clock.now() } }),
-        );
-        return caller().benchmark.create({ appId: (await liveApp()).appId, plan: {} });
       },
     },
     'deployment.create': { action: 'deployment.create', input: async () => ({ appId: (await newApp()).appId }) },

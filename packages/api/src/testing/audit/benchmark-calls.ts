@@ -1,0 +1,38 @@
+// Calls of the mutations on benchmark runs and saved plans.
+import type { AuditCall } from './audit-call.ts';
+import { type AuditStage, auditInputs } from './inputs.ts';
+
+export function benchmarkCalls(stage: AuditStage) {
+  const { caller, newApp, liveApp } = auditInputs(stage);
+  const newRun = async () => {
+    await stage.api.world.system(({ tx }) =>
+      tx.benchmarkRun.updateMany({ data: { state: 'succeeded', finishedAt: stage.api.world.clock.now() } }),
+    );
+    return caller().benchmark.create({ appId: (await liveApp()).appId, plan: {} });
+  };
+  const newPlan = async () =>
+    caller().benchmarkPlan.create({ appId: (await newApp()).appId, name: 'Nightly', plan: {} });
+  return {
+    'benchmark.create': {
+      action: 'benchmark.create',
+      input: async () => ({ appId: (await liveApp()).appId, plan: {} }),
+    },
+    'benchmark.cancel': { action: 'benchmark.cancel', input: newRun },
+    'benchmarkPlan.create': {
+      action: 'benchmark.create_plan',
+      input: async () => ({ appId: (await newApp()).appId, name: 'Nightly', plan: {} }),
+    },
+    'benchmarkPlan.upload': {
+      action: 'benchmark.create_plan',
+      input: async () => ({
+        appId: (await newApp()).appId,
+        document: { format: 'fairlead-plan-1', name: 'Nightly', plan: {} },
+      }),
+    },
+    'benchmarkPlan.update': {
+      action: 'benchmark.update_plan',
+      input: async () => ({ ...(await newPlan()), version: 1, name: 'Weekly' }),
+    },
+    'benchmarkPlan.delete': { action: 'benchmark.delete_plan', input: newPlan },
+  } satisfies Record<string, AuditCall>;
+}
