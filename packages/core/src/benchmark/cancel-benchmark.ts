@@ -2,6 +2,7 @@
 import { recordAudit } from '../audit/index.ts';
 import { AppError, type Ctx, notifyChange } from '../kernel/index.ts';
 import { bumpServer } from '../server/index.ts';
+import { notifyQueue } from './queue.ts';
 import type { BenchmarkRef } from './schema.ts';
 
 /** Takes effect immediately: the plan leaves the server's desired state. Measured rows stay. */
@@ -26,5 +27,6 @@ export async function cancelBenchmark(ctx: Ctx, input: BenchmarkRef): Promise<Be
     after: { state: 'cancelled' },
   });
   await notifyChange(ctx, { kind: 'benchmark', id: runId, appId: run.appId });
+  await notifyQueue(ctx, run.serverId);
   return { runId };
 }

@@ -1,4 +1,4 @@
-// Starts a benchmark: checks its target and plan. A server runs only one at a time.
+// Starts a benchmark: checks its target and plan, and puts it into the queue of its server.
 import { newId } from '@fairlead/contract/ids';
 import { recordAudit } from '../audit/index.ts';
 import { AppError, actorUserId, type Ctx, notifyChange } from '../kernel/index.ts';
@@ -6,10 +6,11 @@ import { requirePlacement } from '../placement/index.ts';
 import { bumpServer, isConnected } from '../server/index.ts';
 import { readFacts } from './facts.ts';
 import { rowsOf } from './plan.ts';
+import { lockQueue } from './queue.ts';
 import { isPathAtOrBelow } from './rules.ts';
 import { type BenchmarkRef, type CreateBenchmarkInput, storedPlanSchema } from './schema.ts';
 
-/** Starts a run on the app's own server. One at a time there: two would measure each other. */
+/** Queues a run on the app's own server. One runs at a time there: two would measure each other. */
 export async function createBenchmark(ctx: Ctx, input: CreateBenchmarkInput): Promise<BenchmarkRef> {
   const { tx, organizationId } = ctx;
   const { appId, plan } = input;
@@ -20,8 +21,7 @@ export async function createBenchmark(ctx: Ctx, input: CreateBenchmarkInput): Pr
     where: { id: serverId, organizationId },
     select: { id: true, connectedGateway: true, lastSeenAt: true },
   });
-  const now = ctx.clock.now();
-  if (!isConnected(server, now)) throw new AppError('server.not_connected', { serverId: server.id });
+  if (!isConnected(server, ctx.clock.now())) throw new AppError('server.not_connected', { serverId: server.id });
 
   const domains = await tx.domain.findMany({
     where: { appId, organizationId, environmentId, NOT: { host: { startsWith: '*.' } } },
@@ -34,14 +34,7 @@ export async function createBenchmark(ctx: Ctx, input: CreateBenchmarkInput): Pr
   )?.host;
   if (host === undefined) throw new AppError('benchmark.no_domain', { appId });
 
-  // The server's row is the lock under which "one at a time" is decided.
-  await tx.$queryRaw`SELECT id FROM server WHERE id = ${server.id} FOR NO KEY UPDATE`;
-  const other = await tx.benchmarkRun.findFirst({
-    where: { organizationId, serverId: server.id, state: { in: ['queued', 'running'] } },
-    select: { id: true },
-  });
-  if (other !== null) throw new AppError('benchmark.already_running', { runId: other.id });
-
+  const createdAt = await lockQueue(ctx, server.id);
   const runId = newId('run');
   await tx.benchmarkRun.create({
     data: {
@@ -56,7 +49,7 @@ export async function createBenchmark(ctx: Ctx, input: CreateBenchmarkInput): Pr
       facts: await readFacts(ctx, { serverId: server.id, releaseId: liveReleaseId }),
       rowsTotal: rowsOf(plan),
       actorUserId: actorUserId(ctx.actor),
-      createdAt: now,
+      createdAt,
     },
   });
   await bumpServer(ctx, server.id);

@@ -14,6 +14,7 @@ import { newId } from '@fairlead/contract/ids';
 import { AppError, clipText, notifyChange, type OrganizationCtx } from '../kernel/index.ts';
 import { bumpServer } from '../server/index.ts';
 import { liveReleaseNumber } from './facts.ts';
+import { notifyQueue } from './queue.ts';
 import { type BenchmarkState, benchmarkFactsSchema, type NetworkPathName } from './schema.ts';
 
 export interface BenchmarkReport {
@@ -51,7 +52,6 @@ export async function recordBenchmarks(ctx: OrganizationCtx, input: BenchmarkRep
     where: {
       organizationId,
       serverId: input.serverId,
-      id: { in: input.statuses.map(({ runId }) => runId) },
       state: { in: ['queued', 'running'] },
     },
     select: {
@@ -64,12 +64,16 @@ export async function recordBenchmarks(ctx: OrganizationCtx, input: BenchmarkRep
       startedAt: true,
       facts: true,
     },
-    orderBy: { id: 'asc' },
+    orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
   });
+  let isBusy = false;
   for (const run of runs) {
     const status = input.statuses.find(({ runId }) => runId === run.id);
     const state = status === undefined ? undefined : states[status.state];
-    if (status === undefined || state === undefined) continue;
+    // An agent reports queued runs as running too, but runs one at a time, the oldest first.
+    const isWaiting = isBusy && state === 'running';
+    isBusy ||= state === undefined || state === 'running';
+    if (status === undefined || state === undefined || isWaiting) continue;
     // The plan, not the agent, decides the number of rows.
     const rows = status.rows.filter(({ position }) => position < run.rowsTotal);
     const stored = await storeRows(ctx, run.id, rows);
@@ -89,6 +93,7 @@ export async function recordBenchmarks(ctx: OrganizationCtx, input: BenchmarkRep
     });
     if (count > 0 && finished) await bumpServer(ctx, input.serverId);
     await notifyChange(ctx, { kind: 'benchmark', id: run.id, appId: run.appId });
+    if (finished) await notifyQueue(ctx, input.serverId);
   }
 }
 

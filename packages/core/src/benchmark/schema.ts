@@ -121,6 +121,8 @@ export const benchmarkSummarySchema = z.object({
   createdAt: z.date(),
   startedAt: z.date().nullable(),
   finishedAt: z.date().nullable(),
+  /** Runs before it in the queue of its server; null once it has started. */
+  aheadInQueue: z.number().int().nullable(),
   /** Requests a second of the best proxy row; null before there is one. */
   bestRequestsPerSecond: z.number().nullable(),
   bestP99Ms: z.number().nullable(),

@@ -24,6 +24,7 @@ interface RunRow {
   readonly createdAt: Date;
   readonly startedAt: Date | null;
   readonly finishedAt: Date | null;
+  readonly aheadInQueue: number | null;
   readonly bestRequestsPerSecond: number | null;
   readonly bestLatency: Uint8Array | null;
 }
@@ -63,6 +64,11 @@ export async function loadRuns(ctx: Ctx, filter: RunFilter): Promise<BenchmarkSu
            page.plan_name AS "planName", page.facts, page.rows_done AS "rowsDone", page.rows_total AS "rowsTotal",
            page.failure_code AS "failureCode", page.failure_message AS "failureMessage", page.created_at AS "createdAt",
            page.started_at AS "startedAt", page.finished_at AS "finishedAt",
+           CASE WHEN page.state = 'queued' THEN (
+             SELECT count(*)::int FROM benchmark_run AS other
+             WHERE other.server_id = page.server_id AND other.organization_id = page.organization_id
+               AND other.state IN ('queued', 'running') AND (other.created_at, other.id) < (page.created_at, page.id)
+           ) END AS "aheadInQueue",
            best.rate AS "bestRequestsPerSecond", best.latency AS "bestLatency"
     FROM page
     JOIN app ON app.id = page.app_id

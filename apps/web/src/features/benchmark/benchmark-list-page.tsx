@@ -101,6 +101,11 @@ function BenchmarkRows({ runs }: { readonly runs: readonly BenchmarkSummary[] })
                   {run.rowsDone}/{run.rowsTotal}
                 </span>
               ) : null}
+              {run.aheadInQueue === null ? null : (
+                <span className="tabular ml-2 font-mono text-xs text-ink-faint" title="Position in the server's queue">
+                  #{run.aheadInQueue + 1}
+                </span>
+              )}
             </Cell>
             <Cell className="whitespace-nowrap max-md:hidden">{run.serverName}</Cell>
             <Cell numeric>{run.bestRequestsPerSecond === null ? '–' : formatCount(run.bestRequestsPerSecond)}</Cell>

@@ -3,7 +3,7 @@
 import { SPREAD_MAX } from '@fairlead/core/benchmark/statistics';
 import { Button } from '@fairlead/ui/button';
 import { Card, CardHeader } from '@fairlead/ui/card';
-import { useFormats } from '@fairlead/ui/formats';
+import { type Formats, useFormats } from '@fairlead/ui/formats';
 import { saveFile } from '@fairlead/ui/lib/save-file';
 import { PageHeader } from '@fairlead/ui/page-header';
 import { RelativeTime } from '@fairlead/ui/relative-time';
@@ -132,11 +132,12 @@ function PlanLine({ run }: { readonly run: BenchmarkDetail }) {
 }
 
 function Progress({ run }: { readonly run: BenchmarkDetail }) {
+  const { plural } = useFormats();
   const share = run.rowsTotal === 0 ? 0 : run.rowsDone / run.rowsTotal;
   return (
     <Card className="px-4 py-3.5">
       <div className="flex items-baseline justify-between gap-4">
-        <span className="font-medium">{run.state === 'queued' ? 'Waiting for the server' : 'Measuring'}</span>
+        <span className="font-medium">{run.state === 'queued' ? waitText(run, plural) : 'Measuring'}</span>
         <span className="tabular font-mono text-sm text-ink-soft">
           {run.rowsDone} of {run.rowsTotal}
         </span>
@@ -152,6 +153,11 @@ function Progress({ run }: { readonly run: BenchmarkDetail }) {
       </div>
     </Card>
   );
+}
+
+function waitText({ aheadInQueue }: BenchmarkDetail, plural: Formats['plural']): string {
+  if (aheadInQueue === null || aheadInQueue === 0) return 'Waiting for the server';
+  return `Waiting behind ${plural(aheadInQueue, 'other run')}`;
 }
 
 /** Saves the run with its raw rows, in the format of docs/benchmarks/run.schema.json. */
