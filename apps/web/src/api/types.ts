@@ -22,6 +22,7 @@ export type RouteMetric = Outputs['metric']['routes']['routes'][number];
 export type ServerMetric = Outputs['metric']['server'];
 export type BenchmarkSummary = Outputs['benchmark']['list']['items'][number];
 export type BenchmarkDetail = Outputs['benchmark']['get'];
+export type SavedPlan = Outputs['benchmarkPlan']['list']['items'][number];
 export type AppSecrets = Outputs['secret']['list'];
 export type SecretView = AppSecrets['secrets'][number];
 export type SecretGroup = Outputs['secret']['listGroups'][number];

@@ -61,6 +61,9 @@ test('a change names the version that it read, so that two members overwrite not
 test('a run keeps the name of its plan, also when the plan is deleted', async () => {
   const { planId } = await save('Nightly');
   const { runId } = await world.tenant((ctx) => createBenchmark(ctx, { appId, plan, planId }));
+  const changed = { ...plan, repeats: 3 };
+  const other = world.tenant((ctx) => createBenchmark(ctx, { appId, plan: changed, planId }));
+  await expect(other).rejects.toMatchObject({ code: 'benchmark_plan.outdated' });
   await world.tenant((ctx) => deletePlan(ctx, { planId }));
   expect(await world.tenant((ctx) => getBenchmark(ctx, { runId }))).toMatchObject({ planName: 'Nightly' });
   await expect(get(planId)).rejects.toMatchObject({ code: 'benchmark_plan.not_found' });

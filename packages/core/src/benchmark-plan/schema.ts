@@ -4,9 +4,6 @@ import { z } from 'zod';
 import { benchmarkPlanSchema, measurablePlanSchema } from '../benchmark/schema.ts';
 import { pageInputSchema, pageSchema } from '../kernel/page.ts';
 
-/** File name of a plan in a repository and of its download. */
-export const PLAN_FILE = 'fairlead.bench.json';
-
 export const planNameSchema = z.string().trim().min(1, 'Enter a name.').max(60, 'Use at most 60 characters.');
 
 /** Unknown fields are refused, so that a misspelt one is no silent default. */

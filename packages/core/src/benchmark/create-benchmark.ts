@@ -1,4 +1,5 @@
 // Starts a benchmark: checks its target and plan, and puts it into the queue of its server.
+import { isDeepStrictEqual } from 'node:util';
 import { newId } from '@fairlead/contract/ids';
 import { recordAudit } from '../audit/index.ts';
 import { AppError, actorUserId, type Ctx, notifyChange } from '../kernel/index.ts';
@@ -8,14 +9,14 @@ import { readFacts } from './facts.ts';
 import { rowsOf } from './plan.ts';
 import { lockQueue } from './queue.ts';
 import { isPathAtOrBelow } from './rules.ts';
-import { type BenchmarkRef, type CreateBenchmarkInput, storedPlanSchema } from './schema.ts';
+import { type BenchmarkRef, benchmarkPlanSchema, type CreateBenchmarkInput, storedPlanSchema } from './schema.ts';
 
 /** Queues a run on the app's own server. One runs at a time there: two would measure each other. */
 export async function createBenchmark(ctx: Ctx, input: CreateBenchmarkInput): Promise<BenchmarkRef> {
   const { tx, organizationId } = ctx;
   const { appId, plan } = input;
   const { environmentId, serverId, liveReleaseId } = await requirePlacement(ctx, input);
-  const planName = await savedNameOf(ctx, input);
+  const planName = await savedNameOf(ctx, { ...input, environmentId });
   if (liveReleaseId === null) throw new AppError('app.not_live', { appId });
   const server = await tx.server.findFirstOrThrow({
     where: { id: serverId, organizationId },
@@ -63,16 +64,19 @@ export async function createBenchmark(ctx: Ctx, input: CreateBenchmarkInput): Pr
   return { runId };
 }
 
-/** Throws benchmark_plan.not_found for a plan of another app. */
+/** Throws benchmark_plan.not_found for one of another app or environment, and benchmark_plan.outdated if it is another plan. */
 async function savedNameOf(
   { tx, organizationId }: Ctx,
-  { appId, planId }: CreateBenchmarkInput,
+  { appId, environmentId, planId, plan }: CreateBenchmarkInput & { readonly environmentId: string },
 ): Promise<string | null> {
   if (planId === undefined) return null;
   const saved = await tx.benchmarkPlan.findFirst({
-    where: { id: planId, appId, organizationId },
-    select: { name: true },
+    where: { id: planId, appId, environmentId, organizationId },
+    select: { name: true, plan: true },
   });
   if (saved === null) throw new AppError('benchmark_plan.not_found', { planId });
+  if (!isDeepStrictEqual(benchmarkPlanSchema.parse(saved.plan), plan)) {
+    throw new AppError('benchmark_plan.outdated', { planId });
+  }
   return saved.name;
 }

@@ -149,7 +149,7 @@ export const createBenchmarkInputSchema = z.object({
   appId: appIdSchema,
   environmentId: environmentIdSchema.optional(),
   plan: measurablePlanSchema,
-  /** Saved plan of the app that the run is started from. The run keeps its name only, so that `plan` may differ. */
+  /** Saved plan that the run is started from; `plan` is the same. The run keeps its name. */
   planId: benchmarkPlanIdSchema.optional(),
 });
 export type CreateBenchmarkInput = z.infer<typeof createBenchmarkInputSchema>;

@@ -1,5 +1,5 @@
 'use client';
-import { Button } from '@fairlead/ui/button';
+import { Button, buttonClass } from '@fairlead/ui/button';
 import { Card } from '@fairlead/ui/card';
 import { EmptyState } from '@fairlead/ui/empty-state';
 import { useFormats } from '@fairlead/ui/formats';
@@ -21,14 +21,15 @@ import { HoverLink } from '../../common/page/hover-link.tsx';
 import { LoadMore } from '../../common/page/load-more.tsx';
 import { Page } from '../../common/page/page.tsx';
 import { QueryView } from '../../common/page/query-view.tsx';
-import { useUrlFilter } from '../../common/page/use-url-state.ts';
+import { replaceParams, useUrlFilter } from '../../common/page/use-url-state.ts';
 
 const StartDialog = dynamic(() => import('./start-dialog.tsx').then((module) => module.StartDialog), { ssr: false });
 
 export function BenchmarkListPage() {
-  const { can } = useMe();
+  const { can, paths } = useMe();
   const trpc = useTRPC();
   const starting = useUrlFilter('start');
+  const plan = useUrlFilter('plan');
   const runs = useInfiniteQuery(
     trpc.benchmark.list.infiniteQueryOptions({}, { getNextPageParam: (page) => page.nextCursor }),
   );
@@ -40,7 +41,17 @@ export function BenchmarkListPage() {
   return (
     <OrganizationLive>
       <Page>
-        <PageHeader title="Benchmarks" actions={start} />
+        <PageHeader
+          title="Benchmarks"
+          actions={
+            <>
+              <HoverLink href={paths.benchmarkPlans} className={buttonClass('plain')}>
+                Plans
+              </HoverLink>
+              {start}
+            </>
+          }
+        />
         <Card>
           <QueryView query={runs} skeleton={<SkeletonRows rows={6} />}>
             {(data) => {
@@ -60,7 +71,9 @@ export function BenchmarkListPage() {
           </QueryView>
         </Card>
       </Page>
-      {starting.value === '' ? null : <StartDialog app={starting.value} onClose={() => starting.set('')} />}
+      {starting.value === '' ? null : (
+        <StartDialog app={starting.value} plan={plan.value} onClose={() => replaceParams({ start: '', plan: '' })} />
+      )}
     </OrganizationLive>
   );
 }
