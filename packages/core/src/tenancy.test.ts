@@ -23,8 +23,11 @@ import {
   benchmarkPlanSchema,
   cancelBenchmark,
   createBenchmark,
+  deleteBenchmark,
   getBenchmark,
+  listBenchmarkFilters,
   listBenchmarks,
+  updateBenchmark,
 } from './benchmark/index.ts';
 import { createPlan, deletePlan, getPlan, listPlans, updatePlan } from './benchmark-plan/index.ts';
 import { deleteCertificate, getCertificateDetail } from './certificate/index.ts';
@@ -371,6 +374,8 @@ const verbs: Record<string, readonly [string, (ctx: Ctx) => Promise<unknown>]> =
     (ctx) => createBenchmark(ctx, { appId: app(), plan: benchmarkPlanSchema.parse({}) }),
   ],
   getBenchmark: ['benchmark.not_found', (ctx) => getBenchmark(ctx, run())],
+  updateBenchmark: ['benchmark.not_found', (ctx) => updateBenchmark(ctx, { ...run(), tags: ['mine'] })],
+  deleteBenchmark: ['benchmark.not_found', (ctx) => deleteBenchmark(ctx, run())],
   cancelBenchmark: ['benchmark.not_found', (ctx) => cancelBenchmark(ctx, run())],
   'createBenchmark (plan)': [
     'benchmark_plan.not_found',
@@ -434,6 +439,7 @@ test('lists hold rows of the own organization only', async () => {
     expect((await listServers(ctx)).items.map(({ id }) => id)).toEqual([world.serverId]);
     expect((await listMembers(ctx)).items).toHaveLength(1);
     expect((await listBenchmarks(ctx, page)).items).toEqual([]);
+    expect(await listBenchmarkFilters(ctx)).toEqual({ tags: [] });
     expect((await listPlans(ctx, page)).items).toEqual([]);
     expect(await listSecretGroups(ctx)).toEqual([]);
     expect((await listProjects(ctx)).items.map(({ appCount }) => appCount)).toEqual([1]);

@@ -193,6 +193,7 @@ export async function insertOrganizationRows(database: Database, slug: string): 
         serverId,
         state: 'succeeded',
         plan: { host: 'hello.example.test' },
+        tags: ['first'],
       },
     });
     await tx.benchmarkRow.create({

@@ -2,15 +2,20 @@
 import {
   benchmarkDetailSchema,
   benchmarkDocumentSchema,
+  benchmarkFiltersSchema,
   benchmarkPageSchema,
   benchmarkRefSchema,
   cancelBenchmark,
   createBenchmark,
   createBenchmarkInputSchema,
+  deleteBenchmark,
   exportBenchmark,
   getBenchmark,
+  listBenchmarkFilters,
   listBenchmarks,
   listBenchmarksInputSchema,
+  updateBenchmark,
+  updateBenchmarkInputSchema,
 } from '@fairlead/core/benchmark';
 import { memberProcedure, router } from '../procedures.ts';
 import { approverIn, open } from '../protection.ts';
@@ -20,6 +25,10 @@ export const benchmarkRouter = router({
   list: memberProcedure('benchmark.read', { input: listBenchmarksInputSchema, lists: 'environment' })
     .output(benchmarkPageSchema)
     .query(({ ctx, input }) => listBenchmarks(ctx.core, input, ctx.access.reach('benchmark.read'))),
+
+  listFilters: memberProcedure('benchmark.read', { lists: 'environment' })
+    .output(benchmarkFiltersSchema)
+    .query(({ ctx }) => listBenchmarkFilters(ctx.core, ctx.access.reach('benchmark.read'))),
 
   get: memberProcedure('benchmark.read', { input: benchmarkRefSchema, scope: byRun })
     .output(benchmarkDetailSchema)
@@ -44,4 +53,20 @@ export const benchmarkRouter = router({
   })
     .output(benchmarkRefSchema)
     .mutation(({ ctx, input }) => cancelBenchmark(ctx.core, input)),
+
+  update: memberProcedure('benchmark.write', {
+    input: updateBenchmarkInputSchema,
+    scope: byRun,
+    protection: open('it changes words about a run'),
+  })
+    .output(benchmarkRefSchema)
+    .mutation(({ ctx, input }) => updateBenchmark(ctx.core, input)),
+
+  delete: memberProcedure('benchmark.write', {
+    input: benchmarkRefSchema,
+    scope: byRun,
+    protection: open('it deletes figures only'),
+  })
+    .output(benchmarkRefSchema)
+    .mutation(({ ctx, input }) => deleteBenchmark(ctx.core, input)),
 });

@@ -46,6 +46,7 @@ export const serverErrors = {
     'The queue of this server is full: 20 benchmarks wait or run there. Wait for one to end, or cancel one.',
   ),
   'benchmark.already_finished': conflict('This benchmark run has already finished.'),
+  'benchmark.not_finished': conflict('This benchmark has not finished. Cancel it first.'),
   'benchmark.timeout': failed(
     'The server did not finish this benchmark in time. Check that it is connected, then start a new run.',
     {

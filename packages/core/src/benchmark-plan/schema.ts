@@ -3,13 +3,12 @@ import { appIdSchema, benchmarkPlanIdSchema, environmentIdSchema } from '@fairle
 import { z } from 'zod';
 import { benchmarkPlanSchema, measurablePlanSchema } from '../benchmark/schema.ts';
 import { pageInputSchema, pageSchema } from '../kernel/page.ts';
-
-export const planNameSchema = z.string().trim().min(1, 'Enter a name.').max(60, 'Use at most 60 characters.');
+import { nameSchema } from '../kernel/text.ts';
 
 /** Unknown fields are refused, so that a misspelt one is no silent default. */
 export const planDocumentSchema = z.strictObject({
   format: z.literal('fairlead-plan-1', 'A plan of Fairlead has "format": "fairlead-plan-1".'),
-  name: planNameSchema.describe('Name of the plan, unique within its app.'),
+  name: nameSchema.describe('Name of the plan, unique within its app.'),
   plan: measurablePlanSchema.strict(),
 });
 export type PlanDocument = z.infer<typeof planDocumentSchema>;
@@ -44,7 +43,7 @@ export type ListPlansInput = z.infer<typeof listPlansInputSchema>;
 export const createPlanInputSchema = z.object({
   appId: appIdSchema,
   environmentId: environmentIdSchema.optional(),
-  name: planNameSchema,
+  name: nameSchema,
   plan: measurablePlanSchema,
 });
 export type CreatePlanInput = z.infer<typeof createPlanInputSchema>;
@@ -58,7 +57,7 @@ export const uploadPlanInputSchema = z.object({
 export const updatePlanInputSchema = z.object({
   planId: benchmarkPlanIdSchema,
   version: z.number().int().min(1),
-  name: planNameSchema.optional(),
+  name: nameSchema.optional(),
   plan: measurablePlanSchema.optional(),
 });
 export type UpdatePlanInput = z.infer<typeof updatePlanInputSchema>;

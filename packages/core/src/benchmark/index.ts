@@ -1,11 +1,13 @@
 export { cancelBenchmark } from './cancel-benchmark.ts';
 export { createBenchmark } from './create-benchmark.ts';
+export { deleteBenchmark } from './delete-benchmark.ts';
 export { type BenchmarkDocument, benchmarkDocumentSchema } from './document.ts';
 export { endBenchmarks } from './end-benchmarks.ts';
 export { exportBenchmark } from './export-benchmark.ts';
 export { failOverdueBenchmarks } from './fail-overdue-benchmarks.ts';
 export { getBenchmark } from './get-benchmark.ts';
-export { listBenchmarks } from './list-benchmarks.ts';
+export { listBenchmarkFilters, listBenchmarks } from './list-benchmarks.ts';
 export { pruneBenchmarks } from './prune-benchmarks.ts';
 export { recordBenchmarks } from './record-benchmarks.ts';
 export * from './schema.ts';
+export { updateBenchmark } from './update-benchmark.ts';

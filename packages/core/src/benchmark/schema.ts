@@ -9,7 +9,8 @@ import {
   serverIdSchema,
 } from '@fairlead/contract/ids';
 import { z } from 'zod';
-import { pageInputSchema, pageSchema } from '../kernel/page.ts';
+import { countedPageSchema, pageInputSchema, searchSchema } from '../kernel/page.ts';
+import { nameSchema } from '../kernel/text.ts';
 
 export const benchmarkTargetSchema = z.enum(['proxy', 'direct']);
 export const benchmarkProtocolSchema = z.enum(['http1', 'http2', 'http3']);
@@ -114,6 +115,8 @@ export const benchmarkSummarySchema = z.object({
   planName: z.string().nullable(),
   /** Null: a run from before Fairlead stored them. */
   facts: benchmarkFactsSchema.nullable(),
+  tags: z.array(z.string()),
+  note: z.string(),
   rowsDone: z.number().int(),
   rowsTotal: z.number().int(),
   failureCode: z.string().nullable(),
@@ -135,9 +138,35 @@ export const benchmarkDetailSchema = benchmarkSummarySchema.extend({
 });
 export type BenchmarkDetail = z.infer<typeof benchmarkDetailSchema>;
 
-export const listBenchmarksInputSchema = pageInputSchema.extend({ appId: appIdSchema.optional() });
+const tagsMax = 10;
+
+export const benchmarkTagSchema = nameSchema.max(30, 'A tag has at most 30 characters.');
+
+export const listBenchmarksInputSchema = pageInputSchema.extend({
+  appId: appIdSchema.optional(),
+  serverId: serverIdSchema.optional(),
+  state: benchmarkStateSchema.optional(),
+  tag: benchmarkTagSchema.optional(),
+  /** Part of the app's, server's or plan's name, the host, a tag or the note; the start of a commit hash; or a release such as #12. */
+  search: searchSchema.optional(),
+});
 export type ListBenchmarksInput = z.infer<typeof listBenchmarksInputSchema>;
-export const benchmarkPageSchema = pageSchema(benchmarkSummarySchema);
+export const benchmarkPageSchema = countedPageSchema(benchmarkSummarySchema);
+
+/** Values of runs to filter by. */
+export const benchmarkFiltersSchema = z.object({ tags: z.array(z.string()) });
+export type BenchmarkFilters = z.infer<typeof benchmarkFiltersSchema>;
+
+export const updateBenchmarkInputSchema = z.object({
+  runId: runIdSchema,
+  tags: z
+    .array(benchmarkTagSchema)
+    .max(tagsMax, `A run has at most ${tagsMax} tags.`)
+    .refine(unique, 'Name each tag once.')
+    .optional(),
+  note: z.string().trim().max(2000, 'A note has at most 2000 characters.').optional(),
+});
+export type UpdateBenchmarkInput = z.infer<typeof updateBenchmarkInputSchema>;
 
 export const measurablePlanSchema = benchmarkPlanSchema.refine(
   ({ targets, protocols }) => targets.includes('proxy') || protocols.includes('http1'),

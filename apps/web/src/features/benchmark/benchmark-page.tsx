@@ -26,6 +26,8 @@ import { Crumbs, Page } from '../../common/page/page.tsx';
 import { ResultTable } from './result-table.tsx';
 import { hasCurve, headlineOf, protocolLabel, summariseRows, targetLabel, unstableLines } from './results.ts';
 import { ReleaseChangedNote, RunFacts } from './run-facts.tsx';
+import { RunMenu } from './run-menu.tsx';
+import { RunNotes } from './run-notes.tsx';
 
 const CompareCard = dynamic(() => import('./compare-card.tsx').then((module) => module.CompareCard), { ssr: false });
 const ResultCharts = dynamic(() => import('./result-charts.tsx').then((module) => module.ResultCharts), {
@@ -50,6 +52,7 @@ export function BenchmarkPage({ initial }: { readonly initial: BenchmarkDetail }
             <>
               {run.rows.length === 0 ? null : <DownloadRows run={run} />}
               <BenchmarkActions run={run} />
+              <RunMenu run={run} />
             </>
           }
         />
@@ -83,6 +86,7 @@ export function BenchmarkPage({ initial }: { readonly initial: BenchmarkDetail }
               </Card>
             </>
           )}
+          <RunNotes run={run} />
           <RunFacts run={run} />
           {run.rows.length === 0 ? null : <CompareCard run={run} />}
         </div>
@@ -126,6 +130,7 @@ function PlanLine({ run }: { readonly run: BenchmarkDetail }) {
           {run.serverName}
         </HoverLink>
       </span>
+      {run.planName === null ? null : <span>Plan {run.planName}</span>}
       <RelativeTime at={run.createdAt} className="text-ink-faint" />
     </span>
   );

@@ -13,6 +13,11 @@ export function benchmarkCalls(stage: AuditStage) {
       input: async () => ({ appId: (await liveApp()).appId, plan: {} }),
     },
     'benchmark.cancel': { action: 'benchmark.cancel', input: newRun },
+    'benchmark.update': {
+      action: 'benchmark.update',
+      input: async () => ({ ...(await newRun()), tags: ['nightly'], note: 'After the upgrade.' }),
+    },
+    'benchmark.delete': { action: 'benchmark.delete', input: async () => caller().benchmark.cancel(await newRun()) },
     'benchmarkPlan.create': {
       action: 'benchmark.create_plan',
       input: async () => ({ appId: (await newApp()).appId, name: 'Nightly', plan: {} }),
