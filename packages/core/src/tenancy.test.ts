@@ -29,7 +29,15 @@ import {
   listBenchmarks,
   updateBenchmark,
 } from './benchmark/index.ts';
-import { createPlan, deletePlan, getPlan, listPlans, updatePlan } from './benchmark-plan/index.ts';
+import {
+  createPlan,
+  deletePlan,
+  getPlan,
+  listPlans,
+  pauseSchedule,
+  updatePlan,
+  updateSchedule,
+} from './benchmark-plan/index.ts';
 import { deleteCertificate, getCertificateDetail } from './certificate/index.ts';
 import {
   advanceDeployment,
@@ -392,6 +400,8 @@ const verbs: Record<string, readonly [string, (ctx: Ctx) => Promise<unknown>]> =
   ],
   getPlan: ['benchmark_plan.not_found', (ctx) => getPlan(ctx, plan())],
   updatePlan: ['benchmark_plan.not_found', (ctx) => updatePlan(ctx, { ...plan(), version: 1, name: 'Weekly' })],
+  updateSchedule: ['benchmark_plan.not_found', (ctx) => updateSchedule(ctx, { ...plan(), schedule: null })],
+  pauseSchedule: ['benchmark_plan.not_found', (ctx) => pauseSchedule(ctx, { ...plan(), paused: true })],
   deletePlan: ['benchmark_plan.not_found', (ctx) => deletePlan(ctx, plan())],
   'requireTopics (app)': ['app.not_found', (ctx) => requireTopics(ctx, { topics: [{ kind: 'app', id: app() }] })],
   'requireTopics (server)': [

@@ -8,6 +8,7 @@ export type {
   BenchmarkPlan,
   BenchmarkRow,
   BenchmarkRun,
+  BenchmarkSchedule,
   DataKey,
   Deployment,
   DeploymentStep,

@@ -218,6 +218,9 @@ export async function insertOrganizationRows(database: Database, slug: string): 
     await tx.benchmarkPlan.create({
       data: { id: planId, organizationId, appId, environmentId, name: 'Nightly', plan: {} },
     });
+    await tx.benchmarkSchedule.create({
+      data: { planId, organizationId, hour: 3, timeZone: 'UTC', nextAt: now },
+    });
     await tx.invitation.create({
       data: {
         id: newId('inv'),

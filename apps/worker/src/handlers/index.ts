@@ -8,7 +8,7 @@ import { purgeAppsHandler } from './app.ts';
 import { requestApprovalHandler } from './approval.ts';
 import { pruneArtifactsHandler } from './artifact.ts';
 import { runBackupHandler, sweepBackupsHandler } from './backup.ts';
-import { pruneBenchmarksHandler } from './benchmark.ts';
+import { pruneBenchmarksHandler, scheduleBenchmarksHandler } from './benchmark.ts';
 import {
   askRenewalsHandler,
   planCertificatesHandler,
@@ -43,6 +43,7 @@ export const handlers: Handlers = {
   'backup.run': runBackupHandler,
   'backup.sweep': sweepBackupsHandler,
   'benchmark.prune': pruneBenchmarksHandler,
+  'benchmark.schedule': scheduleBenchmarksHandler,
   'benchmark.sweep': async ({ database, clock, log }) => {
     await database.system('benchmark.sweep', (tx) => failOverdueBenchmarks({ tx, clock, log }));
   },

@@ -6,11 +6,15 @@ import {
   getPlan,
   listPlans,
   listPlansInputSchema,
+  pauseSchedule,
+  pauseScheduleInputSchema,
   savedPlanPageSchema,
   savedPlanRefSchema,
   savedPlanSchema,
   updatePlan,
   updatePlanInputSchema,
+  updateSchedule,
+  updateScheduleInputSchema,
   uploadPlanInputSchema,
 } from '@fairlead/core/benchmark-plan';
 import { memberProcedure, router } from '../procedures.ts';
@@ -63,4 +67,20 @@ export const benchmarkPlanRouter = router({
   })
     .output(savedPlanRefSchema)
     .mutation(({ ctx, input }) => deletePlan(ctx.core, input)),
+
+  updateSchedule: memberProcedure('benchmark.write', {
+    input: updateScheduleInputSchema,
+    scope: byBenchmarkPlan,
+    protection: approverIn(byBenchmarkPlan),
+  })
+    .output(savedPlanRefSchema)
+    .mutation(({ ctx, input }) => updateSchedule(ctx.core, input)),
+
+  pauseSchedule: memberProcedure('benchmark.write', {
+    input: pauseScheduleInputSchema,
+    scope: byBenchmarkPlan,
+    protection: approverIn(byBenchmarkPlan),
+  })
+    .output(savedPlanRefSchema)
+    .mutation(({ ctx, input }) => pauseSchedule(ctx.core, input)),
 });

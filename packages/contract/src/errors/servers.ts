@@ -66,6 +66,8 @@ export const serverErrors = {
   'benchmark_plan.outdated': conflict(
     'This benchmark plan was changed in the meantime. Load it again, then repeat your change.',
   ),
+  'benchmark_plan.no_schedule': conflict('This benchmark plan has no schedule. Set one first.'),
+  'benchmark_plan.late': conflict('The control plane did not run at the scheduled time.'),
   'benchmark_plan.too_many': conflict('This app has 50 benchmark plans already. Delete one first.'),
   'benchmark.failed': failed('The benchmark could not be finished. The detail beside it says why.', {
     retryable: true,

@@ -1,8 +1,9 @@
 // Schemas of saved benchmark plans, and of the document that a repository can hold.
-import { appIdSchema, benchmarkPlanIdSchema, environmentIdSchema } from '@fairlead/contract/ids';
+import { appIdSchema, benchmarkPlanIdSchema, environmentIdSchema, runIdSchema } from '@fairlead/contract/ids';
 import { z } from 'zod';
 import { benchmarkPlanSchema, measurablePlanSchema } from '../benchmark/schema.ts';
 import { pageInputSchema, pageSchema } from '../kernel/page.ts';
+import { isTimeZone } from '../kernel/region.ts';
 import { nameSchema } from '../kernel/text.ts';
 
 /** Unknown fields are refused, so that a misspelt one is no silent default. */
@@ -12,6 +13,28 @@ export const planDocumentSchema = z.strictObject({
   plan: measurablePlanSchema.strict(),
 });
 export type PlanDocument = z.infer<typeof planDocumentSchema>;
+
+export const scheduleRuleSchema = z.object({
+  /** 1 (Monday) to 7; null: every day. */
+  weekday: z.number().int().min(1).max(7).nullable(),
+  hour: z.number().int().min(0).max(23),
+  timeZone: z.string().max(64).refine(isTimeZone, 'Enter a time zone such as Europe/Berlin.'),
+});
+
+const scheduleSchema = scheduleRuleSchema.extend({
+  paused: z.boolean(),
+  /** Null while it is paused. */
+  nextAt: z.date().nullable(),
+  /** Last slot; null: none yet. A slot without a run was skipped, for the reason of its code. */
+  last: z
+    .object({
+      at: z.date(),
+      runId: runIdSchema.nullable(),
+      skipCode: z.string().nullable(),
+      skipMessage: z.string().nullable(),
+    })
+    .nullable(),
+});
 
 export const savedPlanSchema = z.object({
   id: benchmarkPlanIdSchema,
@@ -24,6 +47,8 @@ export const savedPlanSchema = z.object({
   plan: benchmarkPlanSchema,
   /** Increased by each change; an update names the one that it read. */
   version: z.number().int(),
+  /** Null: it runs only when a person starts it. */
+  schedule: scheduleSchema.nullable(),
   createdAt: z.date(),
   updatedAt: z.date(),
 });
@@ -61,3 +86,13 @@ export const updatePlanInputSchema = z.object({
   plan: measurablePlanSchema.optional(),
 });
 export type UpdatePlanInput = z.infer<typeof updatePlanInputSchema>;
+
+/** Null removes the schedule. */
+export const updateScheduleInputSchema = z.object({
+  planId: benchmarkPlanIdSchema,
+  schedule: scheduleRuleSchema.nullable(),
+});
+export type UpdateScheduleInput = z.infer<typeof updateScheduleInputSchema>;
+
+export const pauseScheduleInputSchema = z.object({ planId: benchmarkPlanIdSchema, paused: z.boolean() });
+export type PauseScheduleInput = z.infer<typeof pauseScheduleInputSchema>;

@@ -1,4 +1,5 @@
 // Reads and locks saved plans.
+import { errorTable, isErrorCode } from '@fairlead/contract/errors';
 import { parseId } from '@fairlead/contract/ids';
 import { benchmarkPlanSchema } from '../benchmark/schema.ts';
 import { AppError, type OrganizationCtx } from '../kernel/index.ts';
@@ -8,6 +9,7 @@ import type { SavedPlan } from './schema.ts';
 const withNames = {
   app: { select: { name: true, slug: true } },
   environment: { select: { name: true } },
+  schedule: true,
 } as const;
 
 export interface PlanFilter {
@@ -52,9 +54,40 @@ export async function loadPlans(ctx: OrganizationCtx, filter: PlanFilter): Promi
     name: row.name,
     plan: benchmarkPlanSchema.parse(row.plan),
     version: row.version,
+    schedule: row.schedule === null ? null : toSchedule(row.schedule),
     createdAt: row.createdAt,
     updatedAt: row.updatedAt,
   }));
+}
+
+interface ScheduleRow {
+  readonly weekday: number | null;
+  readonly hour: number;
+  readonly timeZone: string;
+  readonly pausedAt: Date | null;
+  readonly nextAt: Date;
+  readonly lastAt: Date | null;
+  readonly lastRunId: string | null;
+  readonly lastSkip: string | null;
+}
+
+function toSchedule(row: ScheduleRow): NonNullable<SavedPlan['schedule']> {
+  const { weekday, hour, timeZone, pausedAt, nextAt, lastAt, lastRunId, lastSkip } = row;
+  const skipMessage = lastSkip !== null && isErrorCode(lastSkip) ? errorTable[lastSkip].message : null;
+  return {
+    ...{ weekday, hour, timeZone },
+    paused: pausedAt !== null,
+    nextAt: pausedAt === null ? nextAt : null,
+    last:
+      lastAt === null
+        ? null
+        : {
+            at: lastAt,
+            runId: lastRunId === null ? null : parseId('run', lastRunId),
+            skipCode: lastSkip,
+            skipMessage,
+          },
+  };
 }
 
 export interface LockedPlan {

@@ -9,10 +9,20 @@ import { readFacts } from './facts.ts';
 import { rowsOf } from './plan.ts';
 import { lockQueue } from './queue.ts';
 import { isPathAtOrBelow } from './rules.ts';
-import { type BenchmarkRef, benchmarkPlanSchema, type CreateBenchmarkInput, storedPlanSchema } from './schema.ts';
+import {
+  type BenchmarkRef,
+  type BenchmarkTrigger,
+  benchmarkPlanSchema,
+  type CreateBenchmarkInput,
+  storedPlanSchema,
+} from './schema.ts';
 
 /** Queues a run on the app's own server. One runs at a time there: two would measure each other. */
-export async function createBenchmark(ctx: Ctx, input: CreateBenchmarkInput): Promise<BenchmarkRef> {
+export async function createBenchmark(
+  ctx: Ctx,
+  input: CreateBenchmarkInput,
+  trigger: BenchmarkTrigger = 'manual',
+): Promise<BenchmarkRef> {
   const { tx, organizationId } = ctx;
   const { appId, plan } = input;
   const { environmentId, serverId, liveReleaseId } = await requirePlacement(ctx, input);
@@ -47,6 +57,7 @@ export async function createBenchmark(ctx: Ctx, input: CreateBenchmarkInput): Pr
       state: 'queued',
       plan: storedPlanSchema.parse({ ...plan, host }),
       planName,
+      trigger,
       facts: await readFacts(ctx, { serverId: server.id, releaseId: liveReleaseId }),
       rowsTotal: rowsOf(plan),
       actorUserId: actorUserId(ctx.actor),

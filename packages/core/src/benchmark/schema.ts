@@ -17,6 +17,9 @@ export const benchmarkProtocolSchema = z.enum(['http1', 'http2', 'http3']);
 /** Network path of connections to the app, those of the proxy and direct ones alike. Rows of different paths are never compared. */
 export const networkPathSchema = z.enum(['shared-network', 'own-network', 'unix-socket']);
 export const benchmarkStateSchema = z.enum(['queued', 'running', 'succeeded', 'failed', 'cancelled']);
+/** Who started a run: a person, or the schedule of a saved plan. */
+export const benchmarkTriggerSchema = z.enum(['manual', 'schedule']);
+export type BenchmarkTrigger = z.infer<typeof benchmarkTriggerSchema>;
 export type BenchmarkTargetName = z.infer<typeof benchmarkTargetSchema>;
 export type BenchmarkProtocolName = z.infer<typeof benchmarkProtocolSchema>;
 export type NetworkPathName = z.infer<typeof networkPathSchema>;
@@ -115,6 +118,7 @@ export const benchmarkSummarySchema = z.object({
   planName: z.string().nullable(),
   /** Null: a run from before Fairlead stored them. */
   facts: benchmarkFactsSchema.nullable(),
+  trigger: benchmarkTriggerSchema,
   tags: z.array(z.string()),
   note: z.string(),
   rowsDone: z.number().int(),

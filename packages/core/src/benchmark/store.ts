@@ -9,6 +9,7 @@ import {
   type BenchmarkSummary,
   benchmarkFactsSchema,
   benchmarkStateSchema,
+  benchmarkTriggerSchema,
   storedPlanSchema,
 } from './schema.ts';
 
@@ -22,6 +23,7 @@ interface RunRow {
   readonly state: string;
   readonly plan: unknown;
   readonly planName: string | null;
+  readonly trigger: string;
   readonly tags: string[];
   readonly note: string;
   readonly facts: unknown;
@@ -69,7 +71,7 @@ export async function loadRuns(ctx: Ctx, filter: RunQuery): Promise<BenchmarkSum
     )
     SELECT page.id, page.app_id AS "appId", app.name AS "appName", app.slug AS "appSlug", page.server_id AS "serverId",
            server.name AS "serverName", page.state, page.plan,
-           page.plan_name AS "planName", page.tags, page.note, page.facts, page.rows_done AS "rowsDone", page.rows_total AS "rowsTotal",
+           page.plan_name AS "planName", page.trigger, page.tags, page.note, page.facts, page.rows_done AS "rowsDone", page.rows_total AS "rowsTotal",
            page.failure_code AS "failureCode", page.failure_message AS "failureMessage", page.created_at AS "createdAt",
            page.started_at AS "startedAt", page.finished_at AS "finishedAt",
            CASE WHEN page.state = 'queued' THEN (
@@ -93,6 +95,7 @@ export async function loadRuns(ctx: Ctx, filter: RunQuery): Promise<BenchmarkSum
     appId: parseId('app', row.appId),
     serverId: parseId('srv', row.serverId),
     state: benchmarkStateSchema.parse(row.state),
+    trigger: benchmarkTriggerSchema.parse(row.trigger),
     plan: storedPlanSchema.parse(row.plan),
     facts: benchmarkFactsSchema.nullable().parse(row.facts),
     bestP99Ms: bestLatency === null ? null : quantileMs(decodeHistogram(bestLatency), 0.99),

@@ -130,7 +130,12 @@ function PlanLine({ run }: { readonly run: BenchmarkDetail }) {
           {run.serverName}
         </HoverLink>
       </span>
-      {run.planName === null ? null : <span>Plan {run.planName}</span>}
+      {run.planName === null ? null : (
+        <span>
+          Plan {run.planName}
+          {run.trigger === 'schedule' ? ', by its schedule' : ''}
+        </span>
+      )}
       <RelativeTime at={run.createdAt} className="text-ink-faint" />
     </span>
   );

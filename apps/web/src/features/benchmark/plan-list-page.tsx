@@ -12,13 +12,14 @@ import { SkeletonRows } from '@fairlead/ui/skeleton';
 import { Cell, HeadCell, Row, rowLink, Table, TableHead } from '@fairlead/ui/table';
 import { useToast } from '@fairlead/ui/toast';
 import { useInfiniteQuery, useMutation, useQueryClient } from '@tanstack/react-query';
-import { Bookmark, Download, Pencil, Play, Trash2, Upload } from 'lucide-react';
+import { Bookmark, CalendarClock, Download, Pause, Pencil, Play, Trash2, Upload } from 'lucide-react';
 import dynamic from 'next/dynamic';
 import { useRouter } from 'next/navigation';
 import { useState } from 'react';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { SavedPlan } from '../../api/types.ts';
 import { ConfirmDialog } from '../../common/form/confirm-dialog.tsx';
+import { useAction } from '../../common/form/use-action.ts';
 import { RowMenuCell, RowMenuHead } from '../../common/list/row-menu.tsx';
 import { useMe } from '../../common/organization/me.tsx';
 import { HoverLink } from '../../common/page/hover-link.tsx';
@@ -27,6 +28,7 @@ import { Crumbs, Page } from '../../common/page/page.tsx';
 import { QueryView } from '../../common/page/query-view.tsx';
 import { documentOf, PLAN_FILE } from './plan-document.ts';
 import { protocolLabel } from './results.ts';
+import { ScheduleCell } from './schedule-cell.tsx';
 
 const EditPlanDialog = dynamic(() => import('./edit-plan-dialog.tsx').then((module) => module.EditPlanDialog), {
   ssr: false,
@@ -35,7 +37,13 @@ const UploadPlanDialog = dynamic(() => import('./upload-plan-dialog.tsx').then((
   ssr: false,
 });
 
-type OpenDialog = { readonly kind: 'upload' } | { readonly kind: 'edit' | 'delete'; readonly plan: SavedPlan };
+const ScheduleDialog = dynamic(() => import('./schedule-dialog.tsx').then((module) => module.ScheduleDialog), {
+  ssr: false,
+});
+
+type OpenDialog =
+  | { readonly kind: 'upload' }
+  | { readonly kind: 'edit' | 'schedule' | 'delete'; readonly plan: SavedPlan };
 
 export function PlanListPage() {
   const { can, paths } = useMe();
@@ -77,6 +85,7 @@ export function PlanListPage() {
       </Card>
       {dialog?.kind === 'upload' ? <UploadPlanDialog onClose={close} /> : null}
       {dialog?.kind === 'edit' ? <EditPlanDialog plan={dialog.plan} onClose={close} /> : null}
+      {dialog?.kind === 'schedule' ? <ScheduleDialog plan={dialog.plan} onClose={close} /> : null}
       {dialog?.kind === 'delete' ? <DeletePlanDialog plan={dialog.plan} onClose={close} /> : null}
     </Page>
   );
@@ -91,6 +100,13 @@ function PlanRows({ plans, onDialog }: PlanRowsProps) {
   const { paths, can } = useMe();
   const { formatDuration, plural } = useFormats();
   const router = useRouter();
+  const trpc = useTRPC();
+  const queryClient = useQueryClient();
+  const pause = useAction(
+    useMutation(trpc.benchmarkPlan.pauseSchedule.mutationOptions()),
+    "The schedule wasn't changed",
+    () => void queryClient.invalidateQueries(trpc.benchmarkPlan.pathFilter()),
+  );
   const mayWrite = can('benchmark.write');
   return (
     <Table>
@@ -98,7 +114,8 @@ function PlanRows({ plans, onDialog }: PlanRowsProps) {
         <HeadCell>Plan</HeadCell>
         <HeadCell>App</HeadCell>
         <HeadCell className="max-md:hidden">Load</HeadCell>
-        <HeadCell numeric className="max-sm:hidden">
+        <HeadCell>Schedule</HeadCell>
+        <HeadCell numeric className="max-lg:hidden">
           Changed
         </HeadCell>
         <RowMenuHead />
@@ -130,7 +147,10 @@ function PlanRows({ plans, onDialog }: PlanRowsProps) {
                   {plural(plan.repeats, 'round')}
                 </span>
               </Cell>
-              <Cell numeric className="max-sm:hidden">
+              <Cell>
+                <ScheduleCell schedule={saved.schedule} />
+              </Cell>
+              <Cell numeric className="max-lg:hidden">
                 <RelativeTime at={saved.updatedAt} className="font-sans text-ink-soft" />
               </Cell>
               <RowMenuCell name={name}>
@@ -142,6 +162,20 @@ function PlanRows({ plans, onDialog }: PlanRowsProps) {
                     <MenuItem icon={<Pencil size={15} />} onSelect={() => onDialog({ kind: 'edit', plan: saved })}>
                       Edit
                     </MenuItem>
+                    <MenuItem
+                      icon={<CalendarClock size={15} />}
+                      onSelect={() => onDialog({ kind: 'schedule', plan: saved })}
+                    >
+                      Schedule
+                    </MenuItem>
+                    {saved.schedule === null ? null : (
+                      <MenuItem
+                        icon={saved.schedule.paused ? <Play size={15} /> : <Pause size={15} />}
+                        onSelect={() => pause.run({ planId: id, paused: !saved.schedule?.paused })}
+                      >
+                        {saved.schedule.paused ? 'Resume schedule' : 'Pause schedule'}
+                      </MenuItem>
+                    )}
                   </>
                 ) : null}
                 <MenuItem
@@ -196,7 +230,7 @@ function DeletePlanDialog({ plan, onClose }: { readonly plan: SavedPlan; readonl
       onConfirm={confirm}
       onClose={onClose}
     >
-      <p>Its runs and their results stay. Runs that wait in the queue still start.</p>
+      <p>Its runs and their results stay, its schedule is deleted with it. Runs that wait in the queue still start.</p>
     </ConfirmDialog>
   );
 }

@@ -2,6 +2,8 @@
 import type { AuditCall } from './audit-call.ts';
 import { type AuditStage, auditInputs } from './inputs.ts';
 
+const nightly = { weekday: null, hour: 3, timeZone: 'Europe/Berlin' };
+
 export function benchmarkCalls(stage: AuditStage) {
   const { caller, newApp, liveApp } = auditInputs(stage);
   const newRun = async () => caller().benchmark.create({ appId: (await liveApp()).appId, plan: {} });
@@ -32,6 +34,18 @@ export function benchmarkCalls(stage: AuditStage) {
     'benchmarkPlan.update': {
       action: 'benchmark.update_plan',
       input: async () => ({ ...(await newPlan()), version: 1, name: 'Weekly' }),
+    },
+    'benchmarkPlan.updateSchedule': {
+      action: 'benchmark.update_schedule',
+      input: async () => ({ ...(await newPlan()), schedule: nightly }),
+    },
+    'benchmarkPlan.pauseSchedule': {
+      action: 'benchmark.pause_schedule',
+      input: async () => {
+        const { planId } = await newPlan();
+        await caller().benchmarkPlan.updateSchedule({ planId, schedule: nightly });
+        return { planId, paused: true };
+      },
     },
     'benchmarkPlan.delete': { action: 'benchmark.delete_plan', input: newPlan },
   } satisfies Record<string, AuditCall>;
