@@ -2,7 +2,7 @@
 import { bucketLowerUs, bucketUpperUs, decodeHistogram } from '@fairlead/contract/histogram';
 import { AppError, type Ctx } from '../kernel/index.ts';
 import { wholeReach } from '../role/index.ts';
-import { type BenchmarkDocument, benchmarkDocumentSchema } from './document.ts';
+import { type BenchmarkDocument, benchmarkDocumentSchema, describeRun, LADDER, proxyFigures } from './document.ts';
 import type { BenchmarkRef } from './schema.ts';
 import { loadRuns } from './store.ts';
 
@@ -13,9 +13,9 @@ export async function exportBenchmark(ctx: Ctx, { runId }: BenchmarkRef): Promis
     where: { runId, organizationId: ctx.organizationId },
     orderBy: { position: 'asc' },
   });
-  // Parsed, because the columns are wider than the format.
+  // Parsed, because the columns are wider than the format. A column that the format names is exported as it is.
   return benchmarkDocumentSchema.parse({
-    format: 'fairlead-benchmark-1',
+    format: 'fairlead-benchmark-2',
     runId,
     state: run.state,
     createdAt: run.createdAt.toISOString(),
@@ -23,16 +23,23 @@ export async function exportBenchmark(ctx: Ctx, { runId }: BenchmarkRef): Promis
     finishedAt: run.finishedAt?.toISOString() ?? null,
     plan: run.plan,
     facts: run.facts,
+    ...describeRun(run.plan, run.facts, rows),
     rows: rows.map((row) => ({
-      ...row,
-      requests: Number(row.requests),
-      errors: Number(row.errors),
+      scenario: LADDER.name,
+      ...withNumbers(row),
       latency: latencyOf(row.latency),
-      proxyCpuUs: Number(row.proxyCpuUs),
-      proxyMemoryBytes: Number(row.proxyMemoryBytes),
-      bytesReceived: Number(row.bytesReceived),
+      ...proxyFigures({
+        proxyCpuUs: Number(row.proxyCpuUs),
+        proxyMemoryBytes: Number(row.proxyMemoryBytes),
+      }),
     })),
   });
+}
+
+function withNumbers(row: object): object {
+  return Object.fromEntries(
+    Object.entries(row).map(([key, value]) => [key, typeof value === 'bigint' ? Number(value) : value]),
+  );
 }
 
 function latencyOf(bytes: Uint8Array) {

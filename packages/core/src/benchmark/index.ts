@@ -1,7 +1,7 @@
 export { cancelBenchmark } from './cancel-benchmark.ts';
 export { createBenchmark } from './create-benchmark.ts';
 export { deleteBenchmark } from './delete-benchmark.ts';
-export { type BenchmarkDocument, benchmarkDocumentSchema } from './document.ts';
+export { type BenchmarkDocument, benchmarkDocumentSchema, readBenchmarkDocument } from './document.ts';
 export { endBenchmarks } from './end-benchmarks.ts';
 export { exportBenchmark } from './export-benchmark.ts';
 export { failOverdueBenchmarks } from './fail-overdue-benchmarks.ts';

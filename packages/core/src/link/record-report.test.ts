@@ -175,7 +175,7 @@ test('a benchmark is sent to the server, its rows are stored once, and its best 
     { target: 'direct', requestsPerSecond: 4500, cpuUsPerRequest: null },
   ]);
   const exported = await world.tenant((ctx) => exportBenchmark(ctx, { runId }));
-  expect(exported).toMatchObject({ format: 'fairlead-benchmark-1', runId, facts: run.facts, plan: run.plan });
+  expect(exported).toMatchObject({ format: 'fairlead-benchmark-2', runId, facts: run.facts, plan: run.plan });
   expect(exported.rows).toMatchObject([
     { position: 0, target: 'proxy', requests: 4000, latency: { buckets: [[20, 21, 4000]] } },
     { position: 1, target: 'direct', requests: 9000 },
