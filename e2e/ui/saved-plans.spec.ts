@@ -148,3 +148,29 @@ test('a plan is renamed and deleted', async () => {
   await expect(row('Smoke')).toBeVisible();
   await checkAppearance(page);
 });
+
+test('a run that was measured elsewhere is imported, and marked', async () => {
+  const dashboard = await signIn(process.env.FAIRLEAD_E2E_URL ?? '', ADA);
+  const slug = ORGANIZATION.slice(1);
+  const { items } = await dashboard.query<{ items: { id: string }[] }>('benchmark.list', slug, { tag: 'smoke' });
+  const document = await dashboard.query<object>('benchmark.export', slug, { runId: items[0]?.id });
+
+  await page.goto(`${ORGANIZATION}/benchmarks`);
+  await page.getByRole('button', { name: 'Import run' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Import run' });
+  await dialog.getByLabel('App').selectOption({ label: 'hello' });
+  const upload = async (content: object) => {
+    const buffer = Buffer.from(JSON.stringify(content));
+    await dialog.getByLabel('File').setInputFiles({ name: 'run.json', mimeType: 'application/json', buffer });
+    await dialog.getByRole('button', { name: 'Import run' }).click();
+  };
+  await upload({ ...document, state: 'failed' });
+  await expect(dialog.getByText('Only a run that succeeded can be imported.')).toBeVisible();
+  await checkAppearance(page);
+  await upload(document);
+  await expect(page).toHaveURL(/\/benchmarks\/run_/);
+  await expect(page.getByText('Imported', { exact: true })).toBeVisible();
+  await expect(page.getByText('measured elsewhere', { exact: false }).first()).toBeVisible();
+  await expect(page.getByRole('button', { name: 'Run again' })).toHaveCount(0);
+  await checkAppearance(page);
+});

@@ -28,6 +28,7 @@ export const auditActions = {
   'benchmark.delete_plan': 'Benchmark plan deleted',
   'benchmark.fail': 'Benchmark failed',
   'benchmark.update': 'Benchmark notes changed',
+  'benchmark.import': 'Benchmark imported',
   'benchmark.pause_schedule': 'Benchmark schedule paused or resumed',
   'benchmark.update_plan': 'Benchmark plan changed',
   'benchmark.update_schedule': 'Benchmark schedule changed',

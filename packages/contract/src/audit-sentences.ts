@@ -32,6 +32,7 @@ export const auditSentences: Readonly<Record<AuditAction, string>> = {
   'benchmark.delete_plan': 'deleted the benchmark plan {target}[ of {appName}]',
   'benchmark.fail': 'ended a failed benchmark of {target}',
   'benchmark.update': 'changed the notes on a benchmark of {target}',
+  'benchmark.import': 'imported a benchmark of {target}',
   'benchmark.pause_schedule': 'paused or resumed the schedule of the benchmark plan {target}[ of {appName}]',
   'benchmark.update_plan': 'changed the benchmark plan {target}[ of {appName}]',
   'benchmark.update_schedule': 'changed the schedule of the benchmark plan {target}[ of {appName}]',

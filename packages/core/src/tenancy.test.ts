@@ -25,6 +25,8 @@ import {
   createBenchmark,
   deleteBenchmark,
   getBenchmark,
+  importBenchmark,
+  importBenchmarkInputSchema,
   listBenchmarkFilters,
   listBenchmarks,
   updateBenchmark,
@@ -107,7 +109,7 @@ import {
   updateAddresses,
   upgradeServer,
 } from './server/index.ts';
-import { type TestWorld, testUrl, testWorld, wholeOverview } from './testing/index.ts';
+import { importableDocument, type TestWorld, testUrl, testWorld, wholeOverview } from './testing/index.ts';
 import { copyVariables, listVariables, updateVariables } from './variable/index.ts';
 import { createSnapshot, listSnapshots } from './volume/index.ts';
 import { cancelMove, listMoves, moveApps, retryMove } from './volume-move/index.ts';
@@ -382,6 +384,11 @@ const verbs: Record<string, readonly [string, (ctx: Ctx) => Promise<unknown>]> =
     (ctx) => createBenchmark(ctx, { appId: app(), plan: benchmarkPlanSchema.parse({}) }),
   ],
   getBenchmark: ['benchmark.not_found', (ctx) => getBenchmark(ctx, run())],
+  importBenchmark: [
+    'app.not_found',
+    (ctx) =>
+      importBenchmark(ctx, importBenchmarkInputSchema.parse({ appId: foreign.appId, document: importableDocument() })),
+  ],
   updateBenchmark: ['benchmark.not_found', (ctx) => updateBenchmark(ctx, { ...run(), tags: ['mine'] })],
   deleteBenchmark: ['benchmark.not_found', (ctx) => deleteBenchmark(ctx, run())],
   cancelBenchmark: ['benchmark.not_found', (ctx) => cancelBenchmark(ctx, run())],

@@ -11,6 +11,9 @@ import {
   deleteBenchmark,
   exportBenchmark,
   getBenchmark,
+  importBenchmark,
+  importBenchmarkInputSchema,
+  importedBenchmarkSchema,
   listBenchmarkFilters,
   listBenchmarks,
   listBenchmarksInputSchema,
@@ -45,6 +48,14 @@ export const benchmarkRouter = router({
   })
     .output(benchmarkRefSchema)
     .mutation(({ ctx, input }) => createBenchmark(ctx.core, input)),
+
+  import: memberProcedure('benchmark.write', {
+    input: importBenchmarkInputSchema,
+    scope: byPlacement,
+    protection: open('it sends no request'),
+  })
+    .output(importedBenchmarkSchema)
+    .mutation(({ ctx, input }) => importBenchmark(ctx.core, input)),
 
   cancel: memberProcedure('benchmark.write', {
     input: benchmarkRefSchema,

@@ -19,7 +19,7 @@ export async function cancelBenchmark(ctx: Ctx, input: BenchmarkRef): Promise<Be
     data: { state: 'cancelled', finishedAt: ctx.clock.now() },
   });
   if (count === 0) throw new AppError('benchmark.already_finished', { runId });
-  await bumpServer(ctx, run.serverId);
+  if (run.serverId !== null) await bumpServer(ctx, run.serverId);
   await recordAudit(ctx, {
     action: 'benchmark.cancel',
     target: { kind: 'benchmark', id: runId, label: run.app.name },
@@ -27,6 +27,6 @@ export async function cancelBenchmark(ctx: Ctx, input: BenchmarkRef): Promise<Be
     after: { state: 'cancelled' },
   });
   await notifyChange(ctx, { kind: 'benchmark', id: runId, appId: run.appId });
-  await notifyQueue(ctx, run.serverId);
+  if (run.serverId !== null) await notifyQueue(ctx, run.serverId);
   return { runId };
 }

@@ -11,5 +11,5 @@ export async function endBenchmarks(
   const runs = await ctx.tx.benchmarkRun.findMany({ where, select: { id: true, serverId: true } });
   await ctx.tx.benchmarkRun.updateMany({ where, data: { state: 'cancelled', finishedAt: ctx.clock.now() } });
   for (const { id } of runs) await notifyChange(ctx, { kind: 'benchmark', id, appId: placement.appId });
-  for (const serverId of new Set(runs.map((run) => run.serverId))) await notifyQueue(ctx, serverId);
+  for (const serverId of new Set(runs.flatMap((run) => run.serverId ?? []))) await notifyQueue(ctx, serverId);
 }

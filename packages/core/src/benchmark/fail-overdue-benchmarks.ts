@@ -11,7 +11,7 @@ import { storedPlanSchema } from './schema.ts';
 interface ActiveRun {
   readonly id: string;
   readonly organizationId: string;
-  readonly serverId: string;
+  readonly serverId: string | null;
   readonly appId: string;
   readonly app: { readonly name: string };
   readonly plan: unknown;
@@ -41,6 +41,7 @@ export async function failOverdueBenchmarks(ctx: SystemCtx): Promise<number> {
   const queues = Map.groupBy(runs, ({ serverId }) => serverId);
   let failed = 0;
   for (const [serverId, queue] of queues) {
+    if (serverId === null) continue;
     const overdue = await overdueOf(ctx, serverId, queue);
     for (const run of overdue) failed += await failRun(ctx, run);
     const [first] = overdue;

@@ -6,6 +6,8 @@ export { endBenchmarks } from './end-benchmarks.ts';
 export { exportBenchmark } from './export-benchmark.ts';
 export { failOverdueBenchmarks } from './fail-overdue-benchmarks.ts';
 export { getBenchmark } from './get-benchmark.ts';
+export { importBenchmark } from './import-benchmark.ts';
+export { importBenchmarkInputSchema, importedBenchmarkSchema } from './import-document.ts';
 export { listBenchmarkFilters, listBenchmarks } from './list-benchmarks.ts';
 export { pruneBenchmarks } from './prune-benchmarks.ts';
 export { recordBenchmarks } from './record-benchmarks.ts';

@@ -105,13 +105,17 @@ export const benchmarkRowSchema = z.object({
 });
 export type BenchmarkRowView = z.infer<typeof benchmarkRowSchema>;
 
+/** Identity of an imported run where it was measured. */
+export const runOriginSchema = z.object({ runId: runIdSchema, createdAt: z.iso.datetime() });
+
 export const benchmarkSummarySchema = z.object({
   id: runIdSchema,
   appId: appIdSchema,
   appName: z.string(),
   appSlug: z.string(),
-  serverId: serverIdSchema,
-  serverName: z.string(),
+  /** Null for an imported run, as its name. */
+  serverId: serverIdSchema.nullable(),
+  serverName: z.string().nullable(),
   state: benchmarkStateSchema,
   plan: storedPlanSchema,
   /** Name of the saved plan that it was started from. */
@@ -119,6 +123,8 @@ export const benchmarkSummarySchema = z.object({
   /** Null: a run from before Fairlead stored them. */
   facts: benchmarkFactsSchema.nullable(),
   trigger: benchmarkTriggerSchema,
+  /** Run as it was where it was measured; null: measured here. */
+  origin: runOriginSchema.nullable(),
   tags: z.array(z.string()),
   note: z.string(),
   rowsDone: z.number().int(),

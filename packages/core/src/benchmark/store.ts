@@ -10,6 +10,7 @@ import {
   benchmarkFactsSchema,
   benchmarkStateSchema,
   benchmarkTriggerSchema,
+  runOriginSchema,
   storedPlanSchema,
 } from './schema.ts';
 
@@ -18,12 +19,13 @@ interface RunRow {
   readonly appId: string;
   readonly appName: string;
   readonly appSlug: string;
-  readonly serverId: string;
-  readonly serverName: string;
+  readonly serverId: string | null;
+  readonly serverName: string | null;
   readonly state: string;
   readonly plan: unknown;
   readonly planName: string | null;
   readonly trigger: string;
+  readonly origin: unknown;
   readonly tags: string[];
   readonly note: string;
   readonly facts: unknown;
@@ -71,7 +73,7 @@ export async function loadRuns(ctx: Ctx, filter: RunQuery): Promise<BenchmarkSum
     )
     SELECT page.id, page.app_id AS "appId", app.name AS "appName", app.slug AS "appSlug", page.server_id AS "serverId",
            server.name AS "serverName", page.state, page.plan,
-           page.plan_name AS "planName", page.trigger, page.tags, page.note, page.facts, page.rows_done AS "rowsDone", page.rows_total AS "rowsTotal",
+           page.plan_name AS "planName", page.trigger, page.origin, page.tags, page.note, page.facts, page.rows_done AS "rowsDone", page.rows_total AS "rowsTotal",
            page.failure_code AS "failureCode", page.failure_message AS "failureMessage", page.created_at AS "createdAt",
            page.started_at AS "startedAt", page.finished_at AS "finishedAt",
            CASE WHEN page.state = 'queued' THEN (
@@ -82,7 +84,7 @@ export async function loadRuns(ctx: Ctx, filter: RunQuery): Promise<BenchmarkSum
            best.rate AS "bestRequestsPerSecond", best.latency AS "bestLatency"
     FROM page
     JOIN app ON app.id = page.app_id
-    JOIN server ON server.id = page.server_id
+    LEFT JOIN server ON server.id = page.server_id
     LEFT JOIN LATERAL (
       SELECT requests * 1000.0::float8 / duration_ms AS rate, latency FROM benchmark_row
       WHERE benchmark_row.run_id = page.id AND benchmark_row.target = 'proxy' AND benchmark_row.duration_ms > 0
@@ -93,7 +95,8 @@ export async function loadRuns(ctx: Ctx, filter: RunQuery): Promise<BenchmarkSum
     ...row,
     id: parseId('run', row.id),
     appId: parseId('app', row.appId),
-    serverId: parseId('srv', row.serverId),
+    serverId: row.serverId === null ? null : parseId('srv', row.serverId),
+    origin: runOriginSchema.nullable().parse(row.origin),
     state: benchmarkStateSchema.parse(row.state),
     trigger: benchmarkTriggerSchema.parse(row.trigger),
     plan: storedPlanSchema.parse(row.plan),

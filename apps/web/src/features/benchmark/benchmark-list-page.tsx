@@ -11,7 +11,7 @@ import { Cell, HeadCell, Row, rowLink, Table, TableHead } from '@fairlead/ui/tab
 import { keepPreviousData, useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { ChartSpline, Plus } from 'lucide-react';
 import dynamic from 'next/dynamic';
-import type { ReactNode } from 'react';
+import { type ReactNode, useState } from 'react';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { BenchmarkSummary } from '../../api/types.ts';
 import { LookText } from '../../common/deployment/state-view.tsx';
@@ -27,15 +27,20 @@ import { HoverLink } from '../../common/page/hover-link.tsx';
 import { Page } from '../../common/page/page.tsx';
 import { QueryView } from '../../common/page/query-view.tsx';
 import { replaceParams, useUrlFilter, useUrlSearch } from '../../common/page/use-url-state.ts';
+import { ImportedMark } from './imported-mark.tsx';
 import { benchmarkStates, runInput } from './run-filter.ts';
 import { TagList } from './tag-list.tsx';
 
+const ImportRunDialog = dynamic(() => import('./import-run-dialog.tsx').then((module) => module.ImportRunDialog), {
+  ssr: false,
+});
 const StartDialog = dynamic(() => import('./start-dialog.tsx').then((module) => module.StartDialog), { ssr: false });
 
 export function BenchmarkListPage() {
   const { can, paths } = useMe();
   const starting = useUrlFilter('start');
   const plan = useUrlFilter('plan');
+  const [isImporting, setImporting] = useState(false);
   const start = can('benchmark.write') ? (
     <Button variant="accent" icon={<Plus size={16} aria-hidden="true" />} onClick={() => starting.set('1')}>
       Start benchmark
@@ -51,12 +56,14 @@ export function BenchmarkListPage() {
               <HoverLink href={paths.benchmarkPlans} className={buttonClass('plain')}>
                 Plans
               </HoverLink>
+              {can('benchmark.write') ? <Button onClick={() => setImporting(true)}>Import run</Button> : null}
               {start}
             </>
           }
         />
         <BenchmarkList start={start} />
       </Page>
+      {isImporting ? <ImportRunDialog onClose={() => setImporting(false)} /> : null}
       {starting.value === '' ? null : (
         <StartDialog app={starting.value} plan={plan.value} onClose={() => replaceParams({ start: '', plan: '' })} />
       )}
@@ -155,6 +162,11 @@ function BenchmarkRows({ runs }: { readonly runs: readonly BenchmarkSummary[] })
             </Cell>
             <Cell>
               <LookText look={benchmarkLook[run.state]} />
+              {run.origin === null ? null : (
+                <span className="ml-2 md:hidden">
+                  <ImportedMark />
+                </span>
+              )}
               {run.state === 'running' ? (
                 <span className="tabular ml-2 font-mono text-xs text-ink-faint">
                   {run.rowsDone}/{run.rowsTotal}
@@ -166,7 +178,7 @@ function BenchmarkRows({ runs }: { readonly runs: readonly BenchmarkSummary[] })
                 </span>
               )}
             </Cell>
-            <Cell className="whitespace-nowrap max-md:hidden">{run.serverName}</Cell>
+            <Cell className="whitespace-nowrap max-md:hidden">{run.serverName ?? <ImportedMark />}</Cell>
             <Cell numeric>{run.bestRequestsPerSecond === null ? '–' : formatCount(run.bestRequestsPerSecond)}</Cell>
             <Cell numeric className="max-sm:hidden">
               {formatMs(run.bestP99Ms)}

@@ -23,6 +23,7 @@ import { useAction } from '../../common/form/use-action.ts';
 import { useMe } from '../../common/organization/me.tsx';
 import { HoverLink } from '../../common/page/hover-link.tsx';
 import { Crumbs, Page } from '../../common/page/page.tsx';
+import { ImportedMark } from './imported-mark.tsx';
 import { ResultTable } from './result-table.tsx';
 import { hasCurve, headlineOf, protocolLabel, summariseRows, targetLabel, unstableLines } from './results.ts';
 import { ReleaseChangedNote, RunFacts } from './run-facts.tsx';
@@ -39,14 +40,21 @@ export function BenchmarkPage({ initial }: { readonly initial: BenchmarkDetail }
   const { paths } = useMe();
   const trpc = useTRPC();
   const run = useQuery(trpc.benchmark.get.queryOptions({ runId: initial.id })).data ?? initial;
-  const headline = headlineOf(run.rows, useFormats());
+  const formats = useFormats();
+  // A result of another machine is no result of this one.
+  const headline = run.origin === null ? headlineOf(run.rows, formats) : null;
   return (
     <LivePage topics={[{ kind: 'benchmark', id: run.id }]}>
       <Page>
         <PageHeader
           breadcrumb={<Crumbs items={[{ title: 'Benchmarks', href: paths.benchmarks }]} />}
           title={run.appName}
-          pill={<LookPill look={benchmarkLook[run.state]} />}
+          pill={
+            <span className="flex items-center gap-2">
+              <LookPill look={benchmarkLook[run.state]} />
+              {run.origin === null ? null : <ImportedMark />}
+            </span>
+          }
           detail={<PlanLine run={run} />}
           actions={
             <>
@@ -124,19 +132,26 @@ function PlanLine({ run }: { readonly run: BenchmarkDetail }) {
       <span>
         {formatDuration(plan.durationMs)} per run, {plural(plan.repeats, 'round')}
       </span>
-      <span>
-        on{' '}
-        <HoverLink href={paths.server(run.serverId)} className="rounded-mark hover:underline">
-          {run.serverName}
-        </HoverLink>
-      </span>
+      {run.serverId === null ? null : (
+        <span>
+          on{' '}
+          <HoverLink href={paths.server(run.serverId)} className="rounded-mark hover:underline">
+            {run.serverName}
+          </HoverLink>
+        </span>
+      )}
+      {run.origin === null ? null : (
+        <span>
+          measured elsewhere, <RelativeTime at={new Date(run.origin.createdAt)} />
+        </span>
+      )}
       {run.planName === null ? null : (
         <span>
           Plan {run.planName}
           {run.trigger === 'schedule' ? ', by its schedule' : ''}
         </span>
       )}
-      <RelativeTime at={run.createdAt} className="text-ink-faint" />
+      {run.origin === null ? <RelativeTime at={run.createdAt} className="text-ink-faint" /> : null}
     </span>
   );
 }
@@ -213,7 +228,8 @@ function BenchmarkActions({ run }: { readonly run: BenchmarkDetail }) {
     "The benchmark didn't start",
     ({ runId }) => router.push(paths.benchmark(runId)),
   );
-  if (!can('benchmark.write')) return null;
+  // The host of an imported run may be another one's.
+  if (!can('benchmark.write') || run.origin !== null) return null;
   return run.canCancel ? (
     <Button
       icon={<CircleStop size={15} aria-hidden="true" />}

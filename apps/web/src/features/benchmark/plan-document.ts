@@ -4,9 +4,6 @@ import type { SavedPlan } from '../../api/types.ts';
 /** File name of a plan in a repository. */
 export const PLAN_FILE = 'fairlead.bench.json';
 
-/** Larger files are no plans. */
-export const PLAN_BYTES_MAX = 64 * 1024;
-
 export function documentOf({ name, plan }: Pick<SavedPlan, 'name' | 'plan'>): string {
   return `${JSON.stringify({ format: 'fairlead-plan-1', name, plan }, null, 2)}\n`;
 }

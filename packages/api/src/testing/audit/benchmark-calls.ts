@@ -1,4 +1,5 @@
 // Calls of the mutations on benchmark runs and saved plans.
+import { importableDocument } from '@fairlead/core/testing';
 import type { AuditCall } from './audit-call.ts';
 import { type AuditStage, auditInputs } from './inputs.ts';
 
@@ -18,6 +19,10 @@ export function benchmarkCalls(stage: AuditStage) {
     'benchmark.update': {
       action: 'benchmark.update',
       input: async () => ({ ...(await newRun()), tags: ['nightly'], note: 'After the upgrade.' }),
+    },
+    'benchmark.import': {
+      action: 'benchmark.import',
+      input: async () => ({ appId: (await newApp()).appId, document: importableDocument() }),
     },
     'benchmark.delete': { action: 'benchmark.delete', input: async () => caller().benchmark.cancel(await newRun()) },
     'benchmarkPlan.create': {
