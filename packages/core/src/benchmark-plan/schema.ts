@@ -45,7 +45,7 @@ export const savedPlanSchema = z.object({
   environmentName: z.string(),
   name: z.string(),
   plan: benchmarkPlanSchema,
-  /** Increased by each change; an update names the one that it read. */
+  /** Grows with each change; an update names the one that it read. */
   version: z.number().int(),
   /** Null: it runs only when a person starts it. */
   schedule: scheduleSchema.nullable(),

@@ -22,7 +22,7 @@ export interface PlanFilter {
   readonly limit: number;
 }
 
-/** By name. */
+/** Sorts by name. */
 export async function loadPlans(ctx: OrganizationCtx, filter: PlanFilter): Promise<SavedPlan[]> {
   const { organizationId, tx } = ctx;
   const { reach, id, appId, environmentId, after, limit } = filter;

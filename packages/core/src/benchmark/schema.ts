@@ -17,7 +17,7 @@ export const benchmarkProtocolSchema = z.enum(['http1', 'http2', 'http3']);
 /** Network path of connections to the app, those of the proxy and direct ones alike. Rows of different paths are never compared. */
 export const networkPathSchema = z.enum(['shared-network', 'own-network', 'unix-socket']);
 export const benchmarkStateSchema = z.enum(['queued', 'running', 'succeeded', 'failed', 'cancelled']);
-/** Who started a run: a person, or the schedule of a saved plan. */
+/** Starter of a run: a person, or the schedule of a saved plan. */
 export const benchmarkTriggerSchema = z.enum(['manual', 'schedule']);
 export type BenchmarkTrigger = z.infer<typeof benchmarkTriggerSchema>;
 export type BenchmarkTargetName = z.infer<typeof benchmarkTargetSchema>;
