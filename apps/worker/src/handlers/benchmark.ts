@@ -1,6 +1,6 @@
 // Jobs of benchmarks.
 import { pruneBenchmarks } from '@fairlead/core/benchmark';
-import { findDuePlans, runSchedule } from '@fairlead/core/benchmark-plan';
+import { advanceSchedule, findDuePlans } from '@fairlead/core/benchmark-plan';
 import type { Handler } from './handler.ts';
 
 // Maximum number of batches per run; the rest waits for the next hour.
@@ -19,7 +19,9 @@ export const scheduleBenchmarksHandler: Handler<'benchmark.schedule'> = async ({
   const due = await database.system('benchmark.schedule', (tx) => findDuePlans({ tx, clock, log }));
   for (const { organizationId, planId } of due) {
     try {
-      await database.tenant(organizationId, (tx) => runSchedule({ tx, organizationId, actor, clock, log }, { planId }));
+      await database.tenant(organizationId, (tx) =>
+        advanceSchedule({ tx, organizationId, actor, clock, log }, { planId }),
+      );
     } catch (error) {
       log.error({ err: error, organizationId, planId }, 'a scheduled benchmark was not started for now');
     }

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { deleteApp } from '../app/index.ts';
 import { benchmarkPlanSchema, createBenchmark, getBenchmark } from '../benchmark/index.ts';
 import { auditEventsOf, type TestWorld, testWorld } from '../testing/index.ts';
-import { createPlan, findDuePlans, getPlan, pauseSchedule, runSchedule, updateSchedule } from './index.ts';
+import { advanceSchedule, createPlan, findDuePlans, getPlan, pauseSchedule, updateSchedule } from './index.ts';
 
 let db: TestDatabase;
 let world: TestWorld;
@@ -37,7 +37,7 @@ async function reachSlot(beyondMs = 1000): Promise<void> {
 }
 async function handle(connected = true): Promise<void> {
   if (connected) await world.report({});
-  for (const task of await due()) await world.tenant((ctx) => runSchedule(ctx, task));
+  for (const task of await due()) await world.tenant((ctx) => advanceSchedule(ctx, task));
 }
 
 test('a due plan starts one run, as the schedule, and waits for the next slot', async () => {
@@ -49,7 +49,7 @@ test('a due plan starts one run, as the schedule, and waits for the next slot', 
   expect(tasks).toEqual([{ organizationId: world.organizationId, planId }]);
   await handle();
   // A second worker had the same task.
-  await world.tenant((ctx) => runSchedule(ctx, { planId }));
+  await world.tenant((ctx) => advanceSchedule(ctx, { planId }));
 
   const after = await current();
   expect(after?.last).toMatchObject({ at: before?.nextAt, skipCode: null });

@@ -126,9 +126,13 @@ function PlanRows({ plans, onDialog }: PlanRowsProps) {
           return (
             <Row key={id}>
               <Cell className="w-full max-w-0">
-                <HoverLink href={paths.runPlan(appSlug, id)} {...rowLink}>
-                  {name}
-                </HoverLink>
+                {mayWrite ? (
+                  <HoverLink href={paths.runPlan(appSlug, id)} {...rowLink}>
+                    {name}
+                  </HoverLink>
+                ) : (
+                  name
+                )}
                 <span className="block truncate font-mono text-xs text-ink-faint">
                   {plan.host}
                   {plan.path}

@@ -28,7 +28,7 @@ export async function findDuePlans({ tx, clock }: SystemCtx): Promise<DuePlan[]>
 }
 
 /** Handles one slot: starts the run or skips it. Does nothing if another worker or a change came first. */
-export async function runSchedule(ctx: Ctx, { planId }: Pick<DuePlan, 'planId'>): Promise<void> {
+export async function advanceSchedule(ctx: Ctx, { planId }: Pick<DuePlan, 'planId'>): Promise<void> {
   const { tx, organizationId } = ctx;
   const now = ctx.clock.now();
   // The order of locks is that of changes to a plan.
