@@ -163,7 +163,7 @@ function BenchmarkRows({ runs }: { readonly runs: readonly BenchmarkSummary[] })
             <Cell>
               <LookText look={benchmarkLook[run.state]} />
               {run.origin === null ? null : (
-                <span className="ml-2 md:hidden">
+                <span className="mt-1 block md:hidden">
                   <ImportedMark />
                 </span>
               )}

@@ -11,11 +11,11 @@ export function ScheduleCell({ schedule }: Pick<SavedPlan, 'schedule'>) {
   const { timeZone, paused, nextAt, last } = schedule;
   return (
     <span className="flex flex-col gap-0.5">
-      <span title={`On the clock of ${timeZone}`}>
+      <span title={`On the clock of ${timeZone}`} className="sm:whitespace-nowrap">
         {scheduleText(schedule)}
         {paused ? <span className="ml-2 text-warn-text">Paused</span> : null}
       </span>
-      <span className="flex flex-wrap gap-x-2 text-xs text-ink-faint">
+      <span className="flex flex-wrap gap-x-2 whitespace-nowrap text-xs text-ink-faint">
         {nextAt === null ? null : (
           <span>
             Next <RelativeTime at={nextAt} />
@@ -28,7 +28,7 @@ export function ScheduleCell({ schedule }: Pick<SavedPlan, 'schedule'>) {
         )}
       </span>
       {last === null || last.skipCode === null ? null : (
-        <span className="max-w-64 text-pretty text-warn-text text-xs">
+        <span className="min-w-28 max-w-64 text-pretty sm:min-w-52 text-warn-text text-xs">
           Skipped <RelativeTime at={last.at} />: {last.skipMessage ?? last.skipCode}
         </span>
       )}
