@@ -101,6 +101,13 @@ const examples: Examples = {
       ],
     },
   ],
+  // A made-up text is no time zone.
+  'benchmarkPlan.updateSchedule': (own) => [
+    {
+      value: { planId: own.get('bpl'), schedule: { weekday: null, hour: 3, timeZone: 'UTC' } },
+      ids: [{ path: ['planId'], kind: 'bpl' }],
+    },
+  ],
   // A period has both times or none.
   'metric.app': appMetric,
   'metric.routes': appMetric,
