@@ -38,6 +38,7 @@ export const ORGANIZATION_PAGES: readonly string[] = [
   '/servers?add=1',
   '/benchmarks',
   '/benchmarks?start=1',
+  '/benchmarks/plans',
   '/domains',
   '/certificates',
   '/members',

@@ -5,6 +5,7 @@ import { agentRolloutRouter } from './routers/agent-rollout.ts';
 import { appRouter } from './routers/app.ts';
 import { auditRouter } from './routers/audit.ts';
 import { benchmarkRouter } from './routers/benchmark.ts';
+import { benchmarkPlanRouter } from './routers/benchmark-plan.ts';
 import { certificateRouter } from './routers/certificate.ts';
 import { configRouter } from './routers/config.ts';
 import { controlPlaneRouter } from './routers/control-plane.ts';
@@ -47,6 +48,7 @@ export const apiRouter = router({
   app: appRouter,
   audit: auditRouter,
   benchmark: benchmarkRouter,
+  benchmarkPlan: benchmarkPlanRouter,
   config: configRouter,
   credential: credentialRouter,
   dnsProvider: dnsProviderRouter,

@@ -4,6 +4,7 @@
 import type { ErrorCode } from '@fairlead/contract/errors';
 import type {
   AppId,
+  BenchmarkPlanId,
   DeliveryId,
   DeploymentId,
   DomainId,
@@ -329,6 +330,18 @@ export const byRun = scopeOf<{ readonly runId: RunId }>(
     toScope(
       await tx.benchmarkRun.findFirst({
         where: { id: runId, organizationId },
+        select: { environmentId: true, environment: inProject },
+      }),
+    ),
+);
+
+export const byBenchmarkPlan = scopeOf<{ readonly planId: BenchmarkPlanId }>(
+  'environment',
+  ['planId'],
+  async ({ tx, organizationId }, { planId }) =>
+    toScope(
+      await tx.benchmarkPlan.findFirst({
+        where: { id: planId, organizationId },
         select: { environmentId: true, environment: inProject },
       }),
     ),

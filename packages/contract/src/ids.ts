@@ -37,6 +37,7 @@ const idKinds = {
   run: 'benchmark run',
   row: 'benchmark row',
   rpt: 'published benchmark report',
+  bpl: 'saved benchmark plan',
   cfg: 'version of settings',
   art: 'artifact in the store',
   vol: 'volume',
@@ -87,6 +88,7 @@ export type DomainId = Id<'dom'>;
 export type DashboardDomainId = Id<'dsd'>;
 export type RunId = Id<'run'>;
 export type ReportId = Id<'rpt'>;
+export type BenchmarkPlanId = Id<'bpl'>;
 export type CustomRoleId = Id<'rol'>;
 export type GrantId = Id<'grt'>;
 export type InvitationId = Id<'inv'>;
@@ -177,3 +179,4 @@ export const githubAppIdSchema = idSchema('gha');
 export const githubInstallationIdSchema = idSchema('ghi');
 export const volumeTaskIdSchema = idSchema('vtk');
 export const volumeMoveIdSchema = idSchema('vmv');
+export const benchmarkPlanIdSchema = idSchema('bpl');

@@ -314,6 +314,15 @@ const sweepBenchmarksJob = defineJob({
   every: { intervalMs: 30_000 },
 });
 
+/** Starts the runs of benchmark plans that are due. Safe to run twice. */
+const scheduleBenchmarksJob = defineJob({
+  name: 'benchmark.schedule',
+  scope: 'system',
+  payload: z.object({}),
+  attemptsMax: 1,
+  every: { intervalMs: 15_000 },
+});
+
 /** Sums seconds to minutes and minutes to hours, merging histograms. Safe to run twice. */
 const rollUpMetricsJob = defineJob({
   name: 'metric.roll_up',
@@ -418,6 +427,7 @@ export const jobs = {
   'backup.sweep': sweepBackupsJob,
   'benchmark.event': benchmarkEventJob,
   'benchmark.prune': pruneBenchmarksJob,
+  'benchmark.schedule': scheduleBenchmarksJob,
   'benchmark.sweep': sweepBenchmarksJob,
   'certificate.plan': planCertificatesJob,
   'certificate.probe': probeAuthoritiesJob,

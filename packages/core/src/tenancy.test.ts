@@ -23,9 +23,23 @@ import {
   benchmarkPlanSchema,
   cancelBenchmark,
   createBenchmark,
+  deleteBenchmark,
   getBenchmark,
+  importBenchmark,
+  importBenchmarkInputSchema,
+  listBenchmarkFilters,
   listBenchmarks,
+  updateBenchmark,
 } from './benchmark/index.ts';
+import {
+  createPlan,
+  deletePlan,
+  getPlan,
+  listPlans,
+  pauseSchedule,
+  updatePlan,
+  updateSchedule,
+} from './benchmark-plan/index.ts';
 import { deleteCertificate, getCertificateDetail } from './certificate/index.ts';
 import {
   advanceDeployment,
@@ -95,7 +109,7 @@ import {
   updateAddresses,
   upgradeServer,
 } from './server/index.ts';
-import { type TestWorld, testUrl, testWorld, wholeOverview } from './testing/index.ts';
+import { importableDocument, type TestWorld, testUrl, testWorld, wholeOverview } from './testing/index.ts';
 import { copyVariables, listVariables, updateVariables } from './variable/index.ts';
 import { createSnapshot, listSnapshots } from './volume/index.ts';
 import { cancelMove, listMoves, moveApps, retryMove } from './volume-move/index.ts';
@@ -169,6 +183,7 @@ const webhook = () => parseId('whk', foreignWebhookId);
 const volume = () => ({ volumeId: parseId('vol', foreignVolumeId) });
 const volumeMove = () => ({ moveId: parseId('vmv', foreignMoveId) });
 const run = () => ({ runId: parseId('run', foreign.runId) });
+const plan = () => ({ planId: parseId('bpl', foreign.planId) });
 
 const secret = () => ({ secretId: parseId('sec', foreignSecret.id) });
 const group = () => ({ groupId: parseId('scg', foreignSecret.groupId ?? '') });
@@ -369,7 +384,32 @@ const verbs: Record<string, readonly [string, (ctx: Ctx) => Promise<unknown>]> =
     (ctx) => createBenchmark(ctx, { appId: app(), plan: benchmarkPlanSchema.parse({}) }),
   ],
   getBenchmark: ['benchmark.not_found', (ctx) => getBenchmark(ctx, run())],
+  importBenchmark: [
+    'app.not_found',
+    (ctx) =>
+      importBenchmark(ctx, importBenchmarkInputSchema.parse({ appId: foreign.appId, document: importableDocument() })),
+  ],
+  updateBenchmark: ['benchmark.not_found', (ctx) => updateBenchmark(ctx, { ...run(), tags: ['mine'] })],
+  deleteBenchmark: ['benchmark.not_found', (ctx) => deleteBenchmark(ctx, run())],
   cancelBenchmark: ['benchmark.not_found', (ctx) => cancelBenchmark(ctx, run())],
+  'createBenchmark (plan)': [
+    'benchmark_plan.not_found',
+    (ctx) =>
+      createBenchmark(ctx, {
+        appId: parseId('app', own.appId),
+        plan: benchmarkPlanSchema.parse({}),
+        ...plan(),
+      }),
+  ],
+  createPlan: [
+    'app.not_found',
+    (ctx) => createPlan(ctx, { appId: app(), name: 'Nightly', plan: benchmarkPlanSchema.parse({}) }),
+  ],
+  getPlan: ['benchmark_plan.not_found', (ctx) => getPlan(ctx, plan())],
+  updatePlan: ['benchmark_plan.not_found', (ctx) => updatePlan(ctx, { ...plan(), version: 1, name: 'Weekly' })],
+  updateSchedule: ['benchmark_plan.not_found', (ctx) => updateSchedule(ctx, { ...plan(), schedule: null })],
+  pauseSchedule: ['benchmark_plan.not_found', (ctx) => pauseSchedule(ctx, { ...plan(), paused: true })],
+  deletePlan: ['benchmark_plan.not_found', (ctx) => deletePlan(ctx, plan())],
   'requireTopics (app)': ['app.not_found', (ctx) => requireTopics(ctx, { topics: [{ kind: 'app', id: app() }] })],
   'requireTopics (server)': [
     'server.not_found',
@@ -416,6 +456,8 @@ test('lists hold rows of the own organization only', async () => {
     expect((await listServers(ctx)).items.map(({ id }) => id)).toEqual([world.serverId]);
     expect((await listMembers(ctx)).items).toHaveLength(1);
     expect((await listBenchmarks(ctx, page)).items).toEqual([]);
+    expect(await listBenchmarkFilters(ctx)).toEqual({ tags: [] });
+    expect((await listPlans(ctx, page)).items).toEqual([]);
     expect(await listSecretGroups(ctx)).toEqual([]);
     expect((await listProjects(ctx)).items.map(({ appCount }) => appCount)).toEqual([1]);
     expect((await listApps(ctx, { ...page, ...project() }, links)).items).toEqual([]);

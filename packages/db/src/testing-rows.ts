@@ -23,6 +23,7 @@ export interface OrganizationRows {
   readonly releaseId: string;
   readonly deploymentId: string;
   readonly runId: string;
+  readonly planId: string;
   readonly memberId: string;
   readonly roleId: string;
   readonly grantId: string;
@@ -34,6 +35,7 @@ export async function insertOrganizationRows(database: Database, slug: string): 
   const [userId, projectId, environmentId, serverId] = [newId('usr'), newId('prj'), newId('env'), newId('srv')];
   const [appId, placementId, releaseId, deploymentId] = [newId('app'), newId('plc'), newId('rel'), newId('dep')];
   const runId = newId('run');
+  const planId = newId('bpl');
   const [memberId, roleId, grantId] = [newId('mem'), newId('rol'), newId('grt')];
   const now = new Date();
   await database.system('test rows', async (tx) => {
@@ -191,6 +193,7 @@ export async function insertOrganizationRows(database: Database, slug: string): 
         serverId,
         state: 'succeeded',
         plan: { host: 'hello.example.test' },
+        tags: ['first'],
       },
     });
     await tx.benchmarkRow.create({
@@ -214,6 +217,12 @@ export async function insertOrganizationRows(database: Database, slug: string): 
     });
     await tx.benchmarkReport.create({
       data: { id: newId('rpt'), organizationId, runId, appId, document: {}, isIndexed: false, publishedAt: now },
+    });
+    await tx.benchmarkPlan.create({
+      data: { id: planId, organizationId, appId, environmentId, name: 'Nightly', plan: {} },
+    });
+    await tx.benchmarkSchedule.create({
+      data: { planId, organizationId, hour: 3, timeZone: 'UTC', nextAt: now },
     });
     await tx.invitation.create({
       data: {
@@ -521,6 +530,7 @@ export async function insertOrganizationRows(database: Database, slug: string): 
     releaseId,
     deploymentId,
     runId,
+    planId,
     memberId,
     roleId,
     grantId,

@@ -24,6 +24,7 @@ export type BenchmarkSummary = Outputs['benchmark']['list']['items'][number];
 export type BenchmarkDetail = Outputs['benchmark']['get'];
 export type ReportState = NonNullable<Outputs['benchmark']['report']>;
 export type ReportPreview = Outputs['benchmark']['previewReport'];
+export type SavedPlan = Outputs['benchmarkPlan']['list']['items'][number];
 export type AppSecrets = Outputs['secret']['list'];
 export type SecretView = AppSecrets['secrets'][number];
 export type SecretGroup = Outputs['secret']['listGroups'][number];

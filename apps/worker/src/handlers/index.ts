@@ -8,7 +8,7 @@ import { purgeAppsHandler } from './app.ts';
 import { requestApprovalHandler } from './approval.ts';
 import { pruneArtifactsHandler } from './artifact.ts';
 import { runBackupHandler, sweepBackupsHandler } from './backup.ts';
-import { benchmarkEventHandler, pruneBenchmarksHandler } from './benchmark.ts';
+import { benchmarkEventHandler, pruneBenchmarksHandler, scheduleBenchmarksHandler } from './benchmark.ts';
 import {
   askRenewalsHandler,
   planCertificatesHandler,
@@ -44,6 +44,7 @@ export const handlers: Handlers = {
   'backup.sweep': sweepBackupsHandler,
   'benchmark.event': benchmarkEventHandler,
   'benchmark.prune': pruneBenchmarksHandler,
+  'benchmark.schedule': scheduleBenchmarksHandler,
   'benchmark.sweep': async ({ database, clock, log }) => {
     await database.system('benchmark.sweep', (tx) => failOverdueBenchmarks({ tx, clock, log }));
   },

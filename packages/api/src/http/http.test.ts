@@ -124,6 +124,7 @@ describe('every call that reads', () => {
     await api.world.advance(deploymentId);
     await api.world.finish(deploymentId);
     const { runId } = await api.caller(owner.cookie).benchmark.create({ appId, plan: {} });
+    const { planId } = await api.caller(owner.cookie).benchmarkPlan.create({ appId, name: 'Nightly', plan: {} });
     const { enrolmentId } = await api.caller(owner.cookie).server.enrol({ name: 'berlin' });
     await api.caller(owner.cookie).secret.update({
       owner: { appId },
@@ -155,6 +156,7 @@ describe('every call that reads', () => {
       'benchmark.get': { runId },
       'benchmark.export': { runId },
       'benchmark.report': { runId },
+      'benchmarkPlan.get': { planId },
       'config.get': { appId },
       'config.list': { appId },
       'config.getVersion': { appId, number: '1' },

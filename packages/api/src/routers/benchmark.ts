@@ -4,14 +4,20 @@ import { reportIdSchema } from '@fairlead/contract/ids';
 import {
   benchmarkDetailSchema,
   benchmarkDocumentSchema,
+  benchmarkFiltersSchema,
   benchmarkPageSchema,
   benchmarkRefSchema,
   cancelBenchmark,
   createBenchmark,
   createBenchmarkInputSchema,
+  deleteBenchmark,
   exportBenchmark,
   getBenchmark,
   getReport,
+  importBenchmark,
+  importBenchmarkInputSchema,
+  importedBenchmarkSchema,
+  listBenchmarkFilters,
   listBenchmarks,
   listBenchmarksInputSchema,
   previewReport,
@@ -20,6 +26,8 @@ import {
   reportPreviewSchema,
   reportStateSchema,
   unpublishBenchmark,
+  updateBenchmark,
+  updateBenchmarkInputSchema,
 } from '@fairlead/core/benchmark';
 import { z } from 'zod';
 import { memberProcedure, router } from '../procedures.ts';
@@ -30,6 +38,10 @@ export const benchmarkRouter = router({
   list: memberProcedure('benchmark.read', { input: listBenchmarksInputSchema, lists: 'environment' })
     .output(benchmarkPageSchema)
     .query(({ ctx, input }) => listBenchmarks(ctx.core, input, ctx.access.reach('benchmark.read'))),
+
+  listFilters: memberProcedure('benchmark.read', { lists: 'environment' })
+    .output(benchmarkFiltersSchema)
+    .query(({ ctx }) => listBenchmarkFilters(ctx.core, ctx.access.reach('benchmark.read'))),
 
   get: memberProcedure('benchmark.read', { input: benchmarkRefSchema, scope: byRun })
     .output(benchmarkDetailSchema)
@@ -46,6 +58,14 @@ export const benchmarkRouter = router({
   })
     .output(benchmarkRefSchema)
     .mutation(({ ctx, input }) => createBenchmark(ctx.core, input)),
+
+  import: memberProcedure('benchmark.write', {
+    input: importBenchmarkInputSchema,
+    scope: byPlacement,
+    protection: open('it sends no request'),
+  })
+    .output(importedBenchmarkSchema)
+    .mutation(({ ctx, input }) => importBenchmark(ctx.core, input)),
 
   cancel: memberProcedure('benchmark.write', {
     input: benchmarkRefSchema,
@@ -79,4 +99,20 @@ export const benchmarkRouter = router({
   })
     .output(benchmarkRefSchema)
     .mutation(({ ctx, input }) => unpublishBenchmark(ctx.core, input)),
+
+  update: memberProcedure('benchmark.write', {
+    input: updateBenchmarkInputSchema,
+    scope: byRun,
+    protection: open('it changes words about a run'),
+  })
+    .output(benchmarkRefSchema)
+    .mutation(({ ctx, input }) => updateBenchmark(ctx.core, input)),
+
+  delete: memberProcedure('benchmark.write', {
+    input: benchmarkRefSchema,
+    scope: byRun,
+    protection: open('it deletes figures only'),
+  })
+    .output(benchmarkRefSchema)
+    .mutation(({ ctx, input }) => deleteBenchmark(ctx.core, input)),
 });

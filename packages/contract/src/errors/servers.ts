@@ -42,12 +42,16 @@ export const serverErrors = {
 
   'benchmark.not_found': missing('There is no such benchmark run.'),
   'benchmark.already_running': conflict('A benchmark is already running on this server. Wait for it or cancel it.'),
+  'benchmark.queue_full': conflict(
+    'The queue of this server is full: 20 benchmarks wait or run there. Wait for one to end, or cancel one.',
+  ),
   'benchmark.already_finished': conflict('This benchmark run has already finished.'),
   'benchmark.not_publishable': conflict('Only a finished run with results can be published.'),
   'benchmark.not_published': conflict('This run is not published.'),
   'benchmark.reports_max': conflict(
     'The organization has as many public reports as it may have. Unpublish one that nobody needs.',
   ),
+  'benchmark.not_finished': conflict('This benchmark has not finished. Cancel it first.'),
   'benchmark.timeout': failed(
     'The server did not finish this benchmark in time. Check that it is connected, then start a new run.',
     {
@@ -62,6 +66,14 @@ export const serverErrors = {
       retryable: true,
     },
   ),
+  'benchmark_plan.not_found': missing('There is no such benchmark plan.'),
+  'benchmark_plan.name_taken': conflict('This app already has a benchmark plan with this name. Choose another.'),
+  'benchmark_plan.outdated': conflict(
+    'This benchmark plan was changed in the meantime. Load it again, then repeat your change.',
+  ),
+  'benchmark_plan.no_schedule': conflict('This benchmark plan has no schedule. Set one first.'),
+  'benchmark_plan.late': conflict('The control plane did not run at the scheduled time.'),
+  'benchmark_plan.too_many': conflict('This app has 50 benchmark plans already. Delete one first.'),
   'benchmark.failed': failed('The benchmark could not be finished. The detail beside it says why.', {
     retryable: true,
   }),

@@ -48,6 +48,7 @@ async function loadEnvironments(ctx: OrganizationCtx, appId: string): Promise<Ap
         { releases: placed },
         { secretSnapshots: placed },
         { benchmarkRuns: placed },
+        { benchmarkPlans: placed },
       ],
     },
     select: {
@@ -95,4 +96,5 @@ export async function moveRows(
   await tx.release.updateMany({ where, data });
   await tx.secretSnapshot.updateMany({ where, data });
   await tx.benchmarkRun.updateMany({ where, data });
+  await tx.benchmarkPlan.updateMany({ where, data });
 }

@@ -2,6 +2,7 @@
 import { recordAudit } from '../audit/index.ts';
 import { AppError, type Ctx, notifyChange } from '../kernel/index.ts';
 import { bumpServer } from '../server/index.ts';
+import { notifyQueue } from './queue.ts';
 import type { BenchmarkRef } from './schema.ts';
 
 /** Takes effect immediately: the plan leaves the server's desired state. Measured rows stay. */
@@ -18,7 +19,7 @@ export async function cancelBenchmark(ctx: Ctx, input: BenchmarkRef): Promise<Be
     data: { state: 'cancelled', finishedAt: ctx.clock.now() },
   });
   if (count === 0) throw new AppError('benchmark.already_finished', { runId });
-  await bumpServer(ctx, run.serverId);
+  if (run.serverId !== null) await bumpServer(ctx, run.serverId);
   await recordAudit(ctx, {
     action: 'benchmark.cancel',
     target: { kind: 'benchmark', id: runId, label: run.app.name },
@@ -26,5 +27,6 @@ export async function cancelBenchmark(ctx: Ctx, input: BenchmarkRef): Promise<Be
     after: { state: 'cancelled' },
   });
   await notifyChange(ctx, { kind: 'benchmark', id: runId, appId: run.appId });
+  if (run.serverId !== null) await notifyQueue(ctx, run.serverId);
   return { runId };
 }

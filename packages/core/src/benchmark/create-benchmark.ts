@@ -1,4 +1,5 @@
-// Starts a benchmark: checks its target and plan. A server runs only one at a time.
+// Starts a benchmark: checks its target and plan, and puts it into the queue of its server.
+import { isDeepStrictEqual } from 'node:util';
 import { newId } from '@fairlead/contract/ids';
 import { recordAudit } from '../audit/index.ts';
 import { AppError, actorUserId, type Ctx, notifyChange } from '../kernel/index.ts';
@@ -6,24 +7,35 @@ import { requirePlacement } from '../placement/index.ts';
 import { bumpServer, isConnected } from '../server/index.ts';
 import { readFacts } from './facts.ts';
 import { rowsOf } from './plan.ts';
+import { lockQueue } from './queue.ts';
 import { isPathAtOrBelow } from './rules.ts';
-import { type BenchmarkRef, type CreateBenchmarkInput, storedPlanSchema } from './schema.ts';
+import {
+  type BenchmarkRef,
+  type BenchmarkTrigger,
+  benchmarkPlanSchema,
+  type CreateBenchmarkInput,
+  storedPlanSchema,
+} from './schema.ts';
 
 /** Host of the lab's certificate. */
 const LAB_HOST = 'bench.localhost';
 
-/** Starts a run on the app's own server. One at a time there: two would measure each other. */
-export async function createBenchmark(ctx: Ctx, input: CreateBenchmarkInput): Promise<BenchmarkRef> {
+/** Queues a run on the app's own server. One runs at a time there: two would measure each other. */
+export async function createBenchmark(
+  ctx: Ctx,
+  input: CreateBenchmarkInput,
+  trigger: BenchmarkTrigger = 'manual',
+): Promise<BenchmarkRef> {
   const { tx, organizationId } = ctx;
   const { appId, plan } = input;
   const { environmentId, serverId, liveReleaseId } = await requirePlacement(ctx, input);
+  const planName = await savedNameOf(ctx, { ...input, environmentId });
   if (liveReleaseId === null) throw new AppError('app.not_live', { appId });
   const server = await tx.server.findFirstOrThrow({
     where: { id: serverId, organizationId },
     select: { id: true, connectedGateway: true, lastSeenAt: true },
   });
-  const now = ctx.clock.now();
-  if (!isConnected(server, now)) throw new AppError('server.not_connected', { serverId: server.id });
+  if (!isConnected(server, ctx.clock.now())) throw new AppError('server.not_connected', { serverId: server.id });
 
   const domains = await tx.domain.findMany({
     where: { appId, organizationId, environmentId, NOT: { host: { startsWith: '*.' } } },
@@ -39,14 +51,7 @@ export async function createBenchmark(ctx: Ctx, input: CreateBenchmarkInput): Pr
         )?.host;
   if (host === undefined) throw new AppError('benchmark.no_domain', { appId });
 
-  // The server's row is the lock under which "one at a time" is decided.
-  await tx.$queryRaw`SELECT id FROM server WHERE id = ${server.id} FOR NO KEY UPDATE`;
-  const other = await tx.benchmarkRun.findFirst({
-    where: { organizationId, serverId: server.id, state: { in: ['queued', 'running'] } },
-    select: { id: true },
-  });
-  if (other !== null) throw new AppError('benchmark.already_running', { runId: other.id });
-
+  const createdAt = await lockQueue(ctx, server.id);
   const runId = newId('run');
   await tx.benchmarkRun.create({
     data: {
@@ -57,10 +62,12 @@ export async function createBenchmark(ctx: Ctx, input: CreateBenchmarkInput): Pr
       serverId: server.id,
       state: 'queued',
       plan: storedPlanSchema.parse({ ...plan, host }),
+      planName,
+      trigger,
       facts: await readFacts(ctx, { serverId: server.id, releaseId: liveReleaseId }),
       rowsTotal: rowsOf(plan),
       actorUserId: actorUserId(ctx.actor),
-      createdAt: now,
+      createdAt,
     },
   });
   await bumpServer(ctx, server.id);
@@ -72,4 +79,21 @@ export async function createBenchmark(ctx: Ctx, input: CreateBenchmarkInput): Pr
   await notifyChange(ctx, { kind: 'benchmark', id: runId, appId });
   ctx.log.info({ runId, appId, actor: ctx.actor }, 'queued a benchmark');
   return { runId };
+}
+
+/** Throws benchmark_plan.not_found for one of another app or environment, and benchmark_plan.outdated if it is another plan. */
+async function savedNameOf(
+  { tx, organizationId }: Ctx,
+  { appId, environmentId, planId, plan }: CreateBenchmarkInput & { readonly environmentId: string },
+): Promise<string | null> {
+  if (planId === undefined) return null;
+  const saved = await tx.benchmarkPlan.findFirst({
+    where: { id: planId, appId, environmentId, organizationId },
+    select: { name: true, plan: true },
+  });
+  if (saved === null) throw new AppError('benchmark_plan.not_found', { planId });
+  if (!isDeepStrictEqual(benchmarkPlanSchema.parse(saved.plan), plan)) {
+    throw new AppError('benchmark_plan.outdated', { planId });
+  }
+  return saved.name;
 }

@@ -16,9 +16,10 @@ export async function exportBenchmark(ctx: Ctx, { runId }: BenchmarkRef): Promis
   // Parsed, because the columns are wider than the format. A column that the format names is exported as it is.
   return benchmarkDocumentSchema.parse({
     format: 'fairlead-benchmark-2',
-    runId,
+    // An imported run stays the run that it was.
+    runId: run.origin?.runId ?? runId,
     state: run.state,
-    createdAt: run.createdAt.toISOString(),
+    createdAt: run.origin?.createdAt ?? run.createdAt.toISOString(),
     startedAt: run.startedAt?.toISOString() ?? null,
     finishedAt: run.finishedAt?.toISOString() ?? null,
     plan: run.plan,

@@ -1,15 +1,29 @@
-// Fails overdue runs, which their server does not report any more.
+// Fails overdue runs, which their server does not report any more or never started.
 import { errorTable } from '@fairlead/contract/errors';
 import { parseId } from '@fairlead/contract/ids';
 import { recordAudit } from '../audit/index.ts';
 import { forOrganization, notifyChange, type SystemCtx } from '../kernel/index.ts';
 import { bumpServer } from '../server/index.ts';
 import { timeLimitMs } from './plan.ts';
+import { notifyQueue } from './queue.ts';
 import { storedPlanSchema } from './schema.ts';
 
-/** Fails runs that their server did not finish in time, so that the next one may start. */
+interface ActiveRun {
+  readonly id: string;
+  readonly organizationId: string;
+  readonly serverId: string | null;
+  readonly appId: string;
+  readonly app: { readonly name: string };
+  readonly plan: unknown;
+  readonly createdAt: Date;
+  readonly startedAt: Date | null;
+}
+
+/**
+ * Fails runs that their server did not finish in time, so that the next one may start. The time of a queued run counts from
+ * when the one before it ended. A server that doesn't start that one starts no other: all that wait there fail.
+ */
 export async function failOverdueBenchmarks(ctx: SystemCtx): Promise<number> {
-  const now = ctx.clock.now();
   const runs = await ctx.tx.benchmarkRun.findMany({
     where: { state: { in: ['queued', 'running'] } },
     select: {
@@ -22,34 +36,61 @@ export async function failOverdueBenchmarks(ctx: SystemCtx): Promise<number> {
       createdAt: true,
       startedAt: true,
     },
-    orderBy: { serverId: 'asc' },
+    orderBy: [{ serverId: 'asc' }, { createdAt: 'asc' }, { id: 'asc' }],
   });
+  const queues = Map.groupBy(runs, ({ serverId }) => serverId);
   let failed = 0;
-  for (const run of runs) {
-    const since = run.startedAt ?? run.createdAt;
-    if (now.getTime() - since.getTime() < timeLimitMs(storedPlanSchema.parse(run.plan))) continue;
-    const scope = forOrganization(ctx, parseId('org', run.organizationId));
-    const { count } = await ctx.tx.benchmarkRun.updateMany({
-      where: { id: run.id, state: { in: ['queued', 'running'] } },
-      data: {
-        state: 'failed',
-        finishedAt: now,
-        failureCode: 'benchmark.timeout',
-        failureMessage: errorTable['benchmark.timeout'].message,
-      },
-    });
-    if (count === 0) continue;
-    await bumpServer(scope, run.serverId);
-    await recordAudit(
-      { ...scope, actor: { kind: 'system', reason: 'a benchmark was overdue' } },
-      {
-        action: 'benchmark.fail',
-        target: { kind: 'benchmark', id: run.id, label: run.app.name },
-        after: { state: 'failed', failureCode: 'benchmark.timeout' },
-      },
-    );
-    await notifyChange(scope, { kind: 'benchmark', id: run.id, appId: run.appId });
-    failed += 1;
+  for (const [serverId, queue] of queues) {
+    if (serverId === null) continue;
+    const overdue = await overdueOf(ctx, serverId, queue);
+    for (const run of overdue) failed += await failRun(ctx, run);
+    const [first] = overdue;
+    if (first === undefined) continue;
+    const scope = forOrganization(ctx, parseId('org', first.organizationId));
+    await bumpServer(scope, serverId);
+    await notifyQueue(scope, serverId);
   }
   return failed;
+}
+
+async function overdueOf(
+  { tx, clock }: SystemCtx,
+  serverId: string,
+  queue: readonly ActiveRun[],
+): Promise<ActiveRun[]> {
+  const nowMs = clock.now().getTime();
+  const isOverdue = ({ plan }: ActiveRun, since: Date) =>
+    nowMs - since.getTime() >= timeLimitMs(storedPlanSchema.parse(plan));
+  const started = queue.filter(({ startedAt }) => startedAt !== null);
+  const [head] = queue;
+  if (head === undefined || started.length > 0) {
+    return started.filter((run) => isOverdue(run, run.startedAt ?? run.createdAt));
+  }
+  const before = await tx.benchmarkRun.aggregate({ where: { serverId }, _max: { finishedAt: true } });
+  const freeSince = before._max.finishedAt ?? head.createdAt;
+  return isOverdue(head, freeSince > head.createdAt ? freeSince : head.createdAt) ? [...queue] : [];
+}
+
+async function failRun(ctx: SystemCtx, run: ActiveRun): Promise<number> {
+  const scope = forOrganization(ctx, parseId('org', run.organizationId));
+  const { count } = await ctx.tx.benchmarkRun.updateMany({
+    where: { id: run.id, state: { in: ['queued', 'running'] } },
+    data: {
+      state: 'failed',
+      finishedAt: ctx.clock.now(),
+      failureCode: 'benchmark.timeout',
+      failureMessage: errorTable['benchmark.timeout'].message,
+    },
+  });
+  if (count === 0) return 0;
+  await recordAudit(
+    { ...scope, actor: { kind: 'system', reason: 'a benchmark was overdue' } },
+    {
+      action: 'benchmark.fail',
+      target: { kind: 'benchmark', id: run.id, label: run.app.name },
+      after: { state: 'failed', failureCode: 'benchmark.timeout' },
+    },
+  );
+  await notifyChange(scope, { kind: 'benchmark', id: run.id, appId: run.appId });
+  return count;
 }

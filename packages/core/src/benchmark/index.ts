@@ -1,13 +1,17 @@
 export { cancelBenchmark } from './cancel-benchmark.ts';
 export { createBenchmark } from './create-benchmark.ts';
+export { deleteBenchmark } from './delete-benchmark.ts';
 export { type BenchmarkDocument, benchmarkDocumentSchema, readBenchmarkDocument } from './document.ts';
 export { endBenchmarks } from './end-benchmarks.ts';
 export { exportBenchmark } from './export-benchmark.ts';
 export { failOverdueBenchmarks } from './fail-overdue-benchmarks.ts';
 export { getBenchmark } from './get-benchmark.ts';
 export { findReport, getReport, type PublishedReport, previewReport } from './get-report.ts';
-export { listBenchmarks } from './list-benchmarks.ts';
+export { importBenchmark } from './import-benchmark.ts';
+export { importBenchmarkInputSchema, importedBenchmarkSchema } from './import-document.ts';
+export { listBenchmarkFilters, listBenchmarks } from './list-benchmarks.ts';
 export { pruneBenchmarks } from './prune-benchmarks.ts';
 export { publishBenchmark, unpublishBenchmark } from './publish-benchmark.ts';
 export { recordBenchmarks } from './record-benchmarks.ts';
 export * from './schema.ts';
+export { updateBenchmark } from './update-benchmark.ts';

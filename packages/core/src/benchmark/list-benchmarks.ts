@@ -1,20 +1,25 @@
-// Lists runs, page by page.
-import { type Ctx, type Page, toPage } from '../kernel/index.ts';
+// Lists runs, page by page, and the values to filter them by.
+import { type CountedPage, type Ctx, toPage } from '../kernel/index.ts';
 import { type Reach, wholeReach } from '../role/index.ts';
-import type { BenchmarkSummary, ListBenchmarksInput } from './schema.ts';
-import { loadRuns } from './store.ts';
+import type { BenchmarkFilters, BenchmarkSummary, ListBenchmarksInput } from './schema.ts';
+import { countRuns, loadRuns, loadTags } from './store.ts';
 
 export async function listBenchmarks(
   ctx: Ctx,
-  input: ListBenchmarksInput,
+  { cursor, limit, ...input }: ListBenchmarksInput,
   reach: Reach = wholeReach,
-): Promise<Page<BenchmarkSummary>> {
-  const { appId, cursor, limit } = input;
-  const runs = await loadRuns(ctx, { reach, appId, after: cursor, limit: limit + 1 });
-  return toPage(
+): Promise<CountedPage<BenchmarkSummary>> {
+  const filter = { ...input, reach };
+  const runs = await loadRuns(ctx, { ...filter, after: cursor, limit: limit + 1 });
+  const page = toPage(
     runs,
     limit,
     (run) => run.id,
     (run) => run,
   );
+  return { ...page, total: cursor ? null : await countRuns(ctx, filter) };
+}
+
+export async function listBenchmarkFilters(ctx: Ctx, reach: Reach = wholeReach): Promise<BenchmarkFilters> {
+  return { tags: await loadTags(ctx, { reach }) };
 }

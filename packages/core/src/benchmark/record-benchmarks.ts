@@ -7,6 +7,7 @@ import { clipText, notifyChange, type OrganizationCtx } from '../kernel/index.ts
 import { bumpServer } from '../server/index.ts';
 import { enqueueEvents } from './enqueue-events.ts';
 import { liveReleaseNumber } from './facts.ts';
+import { notifyQueue } from './queue.ts';
 import { type BenchmarkState, benchmarkFactsSchema } from './schema.ts';
 import { programsOf, storeRows } from './store-rows.ts';
 
@@ -30,7 +31,6 @@ export async function recordBenchmarks(ctx: OrganizationCtx, input: BenchmarkRep
     where: {
       organizationId,
       serverId: input.serverId,
-      id: { in: input.statuses.map(({ runId }) => runId) },
       state: { in: ['queued', 'running'] },
     },
     select: {
@@ -45,12 +45,16 @@ export async function recordBenchmarks(ctx: OrganizationCtx, input: BenchmarkRep
       programs: true,
       eventsDue: true,
     },
-    orderBy: { id: 'asc' },
+    orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
   });
+  let isBusy = false;
   for (const run of runs) {
     const status = input.statuses.find(({ runId }) => runId === run.id);
     const state = status === undefined ? undefined : states[status.state];
-    if (status === undefined || state === undefined) continue;
+    // An agent reports queued runs as running too, but runs one at a time, the oldest first.
+    const isWaiting = isBusy && state === 'running';
+    isBusy ||= state === undefined || state === 'running';
+    if (status === undefined || state === undefined || isWaiting) continue;
     // The plan limits the number of rows. Targets that can't be measured have none.
     const rowsTotal = Math.min(status.rowsTotal, run.rowsTotal);
     const rows = status.rows.filter(({ position }) => position < rowsTotal);
@@ -78,6 +82,7 @@ export async function recordBenchmarks(ctx: OrganizationCtx, input: BenchmarkRep
     if (count > 0 && eventsDue > run.eventsDue) await enqueueEvents(ctx, run.id);
     if (count > 0 && finished) await bumpServer(ctx, input.serverId);
     await notifyChange(ctx, { kind: 'benchmark', id: run.id, appId: run.appId });
+    if (finished) await notifyQueue(ctx, input.serverId);
   }
 }
 

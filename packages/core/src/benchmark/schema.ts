@@ -2,6 +2,7 @@
 
 import {
   appIdSchema,
+  benchmarkPlanIdSchema,
   deploymentIdSchema,
   environmentIdSchema,
   releaseIdSchema,
@@ -10,7 +11,8 @@ import {
   serverIdSchema,
 } from '@fairlead/contract/ids';
 import { z } from 'zod';
-import { pageInputSchema, pageSchema } from '../kernel/page.ts';
+import { countedPageSchema, pageInputSchema, searchSchema } from '../kernel/page.ts';
+import { nameSchema } from '../kernel/text.ts';
 import { plainPlan, planFaults } from './plan.ts';
 
 /** All but `proxy` and `direct` are for the lab only. */
@@ -42,6 +44,9 @@ export const benchmarkPhaseSchema = z.enum(['before', 'during', 'after']);
 export const networkPathSchema = z.enum(['shared-network', 'own-network', 'unix-socket']);
 export const benchmarkStateSchema = z.enum(['queued', 'running', 'succeeded', 'failed', 'cancelled']);
 export type BenchmarkScenarioName = z.infer<typeof benchmarkScenarioSchema>;
+/** Starter of a run: a person, or the schedule of a saved plan. */
+export const benchmarkTriggerSchema = z.enum(['manual', 'schedule']);
+export type BenchmarkTrigger = z.infer<typeof benchmarkTriggerSchema>;
 export type BenchmarkTargetName = z.infer<typeof benchmarkTargetSchema>;
 export type BenchmarkProtocolName = z.infer<typeof benchmarkProtocolSchema>;
 export type NetworkPathName = z.infer<typeof networkPathSchema>;
@@ -160,17 +165,28 @@ export const benchmarkRowSchema = z.object({
 });
 export type BenchmarkRowView = z.infer<typeof benchmarkRowSchema>;
 
+/** Identity of an imported run where it was measured. */
+export const runOriginSchema = z.object({ runId: runIdSchema, createdAt: z.iso.datetime() });
+
 export const benchmarkSummarySchema = z.object({
   id: runIdSchema,
   appId: appIdSchema,
   appName: z.string(),
   appSlug: z.string(),
-  serverId: serverIdSchema,
-  serverName: z.string(),
+  /** Null for an imported run, as its name. */
+  serverId: serverIdSchema.nullable(),
+  serverName: z.string().nullable(),
   state: benchmarkStateSchema,
   plan: storedPlanSchema,
+  /** Name of the saved plan that it was started from. */
+  planName: z.string().nullable(),
   /** Null: a run from before Fairlead stored them. */
   facts: benchmarkFactsSchema.nullable(),
+  trigger: benchmarkTriggerSchema,
+  /** Run as it was where it was measured; null: measured here. */
+  origin: runOriginSchema.nullable(),
+  tags: z.array(z.string()),
+  note: z.string(),
   rowsDone: z.number().int(),
   rowsTotal: z.number().int(),
   failureCode: z.string().nullable(),
@@ -178,6 +194,8 @@ export const benchmarkSummarySchema = z.object({
   createdAt: z.date(),
   startedAt: z.date().nullable(),
   finishedAt: z.date().nullable(),
+  /** Runs before it in the queue of its server; null once it has started. */
+  aheadInQueue: z.number().int().nullable(),
   /** Requests a second of the best proxy row; null before there is one. */
   bestRequestsPerSecond: z.number().nullable(),
   bestP99Ms: z.number().nullable(),
@@ -212,11 +230,37 @@ export const benchmarkDetailSchema = benchmarkSummarySchema.extend({
 });
 export type BenchmarkDetail = z.infer<typeof benchmarkDetailSchema>;
 
-export const listBenchmarksInputSchema = pageInputSchema.extend({ appId: appIdSchema.optional() });
-export type ListBenchmarksInput = z.infer<typeof listBenchmarksInputSchema>;
-export const benchmarkPageSchema = pageSchema(benchmarkSummarySchema);
+const tagsMax = 10;
 
-const measurablePlanSchema = benchmarkPlanSchema.check(({ value, issues }) => {
+export const benchmarkTagSchema = nameSchema.max(30, 'A tag has at most 30 characters.');
+
+export const listBenchmarksInputSchema = pageInputSchema.extend({
+  appId: appIdSchema.optional(),
+  serverId: serverIdSchema.optional(),
+  state: benchmarkStateSchema.optional(),
+  tag: benchmarkTagSchema.optional(),
+  /** Part of the app's, server's or plan's name, the host, a tag or the note; the start of a commit hash; or a release such as #12. */
+  search: searchSchema.optional(),
+});
+export type ListBenchmarksInput = z.infer<typeof listBenchmarksInputSchema>;
+export const benchmarkPageSchema = countedPageSchema(benchmarkSummarySchema);
+
+/** Values of runs to filter by. */
+export const benchmarkFiltersSchema = z.object({ tags: z.array(z.string()) });
+export type BenchmarkFilters = z.infer<typeof benchmarkFiltersSchema>;
+
+export const updateBenchmarkInputSchema = z.object({
+  runId: runIdSchema,
+  tags: z
+    .array(benchmarkTagSchema)
+    .max(tagsMax, `A run has at most ${tagsMax} tags.`)
+    .refine(unique, 'Name each tag once.')
+    .optional(),
+  note: z.string().trim().max(2000, 'A note has at most 2000 characters.').optional(),
+});
+export type UpdateBenchmarkInput = z.infer<typeof updateBenchmarkInputSchema>;
+
+export const measurablePlanSchema = benchmarkPlanSchema.check(({ value, issues }) => {
   for (const { field, message } of planFaults(value)) {
     issues.push({ code: 'custom', path: [field], message, input: value });
   }
@@ -227,6 +271,8 @@ export const createBenchmarkInputSchema = z.object({
   appId: appIdSchema,
   environmentId: environmentIdSchema.optional(),
   plan: measurablePlanSchema,
+  /** Saved plan that the run is started from; `plan` is the same. The run keeps its name. */
+  planId: benchmarkPlanIdSchema.optional(),
 });
 export type CreateBenchmarkInput = z.infer<typeof createBenchmarkInputSchema>;
 

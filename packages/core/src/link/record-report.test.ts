@@ -156,7 +156,6 @@ test('a benchmark is sent to the server, its rows are stored once, and its best 
       targets: [BenchmarkTarget.PROXY, BenchmarkTarget.DIRECT],
     },
   ]);
-  await expect(startRun()).rejects.toMatchObject({ code: 'benchmark.already_running' });
 
   const status = (state: WorkState, rows: BenchmarkRow[]) =>
     create(BenchmarkStatusSchema, { runId, state, rowsDone: rows.length, rowsTotal: 2, rows });

@@ -31,6 +31,7 @@ import {
 } from '../secret/index.ts';
 import { createFirstOrganization } from '../setup/index.ts';
 
+export { importableDocument } from './benchmark-document.ts';
 export { makeChain, type TestChain, type TestChainOptions } from './chain.ts';
 export { auditEventsOf, auditOf, rolesOf, type TestPerson, testAccount, testPerson } from './people.ts';
 

@@ -36,6 +36,8 @@ export function pathsOf(organization: string) {
     server: (id: string) => `${root}/servers/${id}`,
     benchmarks: `${root}/benchmarks`,
     startBenchmark: (appSlug?: string) => `${root}/benchmarks?start=${appSlug ?? '1'}`,
+    benchmarkPlans: `${root}/benchmarks/plans`,
+    runPlan: (appSlug: string, planId: string) => `${root}/benchmarks?start=${appSlug}&plan=${planId}`,
     benchmark: (id: string) => `${root}/benchmarks/${id}`,
     domains: `${root}/domains`,
     domain: (id: string) => `${root}/domains/${id}`,

@@ -3,7 +3,7 @@
 import { SPREAD_MAX } from '@fairlead/core/benchmark/statistics';
 import { Button } from '@fairlead/ui/button';
 import { Card, CardHeader } from '@fairlead/ui/card';
-import { useFormats } from '@fairlead/ui/formats';
+import { type Formats, useFormats } from '@fairlead/ui/formats';
 import { saveFile } from '@fairlead/ui/lib/save-file';
 import { PageHeader } from '@fairlead/ui/page-header';
 import { RelativeTime } from '@fairlead/ui/relative-time';
@@ -23,9 +23,12 @@ import { useAction } from '../../common/form/use-action.ts';
 import { useMe } from '../../common/organization/me.tsx';
 import { HoverLink } from '../../common/page/hover-link.tsx';
 import { Crumbs, Page } from '../../common/page/page.tsx';
+import { ImportedMark } from './imported-mark.tsx';
 import { ResultTable } from './result-table.tsx';
 import { hasCurve, headlineOf, protocolLabel, summariseRows, targetLabel, unstableLines } from './results.ts';
 import { ReleaseChangedNote, RunFacts } from './run-facts.tsx';
+import { RunMenu } from './run-menu.tsx';
+import { RunNotes } from './run-notes.tsx';
 
 const CompareCard = dynamic(() => import('./compare-card.tsx').then((module) => module.CompareCard), { ssr: false });
 const ReportCard = dynamic(() => import('./report-card.tsx').then((module) => module.ReportCard), { ssr: false });
@@ -38,19 +41,27 @@ export function BenchmarkPage({ initial }: { readonly initial: BenchmarkDetail }
   const { paths } = useMe();
   const trpc = useTRPC();
   const run = useQuery(trpc.benchmark.get.queryOptions({ runId: initial.id })).data ?? initial;
-  const headline = headlineOf(run.rows, useFormats());
+  const formats = useFormats();
+  // A result of another machine is no result of this one.
+  const headline = run.origin === null ? headlineOf(run.rows, formats) : null;
   return (
     <LivePage topics={[{ kind: 'benchmark', id: run.id }]}>
       <Page>
         <PageHeader
           breadcrumb={<Crumbs items={[{ title: 'Benchmarks', href: paths.benchmarks }]} />}
           title={run.appName}
-          pill={<LookPill look={benchmarkLook[run.state]} />}
+          pill={
+            <span className="flex items-center gap-2">
+              <LookPill look={benchmarkLook[run.state]} />
+              {run.origin === null ? null : <ImportedMark />}
+            </span>
+          }
           detail={<PlanLine run={run} />}
           actions={
             <>
               {run.rows.length === 0 ? null : <DownloadRows run={run} />}
               <BenchmarkActions run={run} />
+              <RunMenu run={run} />
             </>
           }
         />
@@ -84,6 +95,7 @@ export function BenchmarkPage({ initial }: { readonly initial: BenchmarkDetail }
               </Card>
             </>
           )}
+          <RunNotes run={run} />
           <RunFacts run={run} />
           {run.rows.length === 0 ? null : <CompareCard run={run} />}
           {run.rows.length === 0 || run.state === 'queued' || run.state === 'running' ? null : <ReportCard run={run} />}
@@ -122,23 +134,37 @@ function PlanLine({ run }: { readonly run: BenchmarkDetail }) {
       <span>
         {formatDuration(plan.durationMs)} per run, {plural(plan.repeats, 'round')}
       </span>
-      <span>
-        on{' '}
-        <HoverLink href={paths.server(run.serverId)} className="rounded-mark hover:underline">
-          {run.serverName}
-        </HoverLink>
-      </span>
-      <RelativeTime at={run.createdAt} className="text-ink-faint" />
+      {run.serverId === null ? null : (
+        <span>
+          on{' '}
+          <HoverLink href={paths.server(run.serverId)} className="rounded-mark hover:underline">
+            {run.serverName}
+          </HoverLink>
+        </span>
+      )}
+      {run.origin === null ? null : (
+        <span>
+          measured elsewhere, <RelativeTime at={new Date(run.origin.createdAt)} />
+        </span>
+      )}
+      {run.planName === null ? null : (
+        <span>
+          Plan {run.planName}
+          {run.trigger === 'schedule' ? ', by its schedule' : ''}
+        </span>
+      )}
+      {run.origin === null ? <RelativeTime at={run.createdAt} className="text-ink-faint" /> : null}
     </span>
   );
 }
 
 function Progress({ run }: { readonly run: BenchmarkDetail }) {
+  const { plural } = useFormats();
   const share = run.rowsTotal === 0 ? 0 : run.rowsDone / run.rowsTotal;
   return (
     <Card className="px-4 py-3.5">
       <div className="flex items-baseline justify-between gap-4">
-        <span className="font-medium">{run.state === 'queued' ? 'Waiting for the server' : 'Measuring'}</span>
+        <span className="font-medium">{run.state === 'queued' ? waitText(run, plural) : 'Measuring'}</span>
         <span className="tabular font-mono text-sm text-ink-soft">
           {run.rowsDone} of {run.rowsTotal}
         </span>
@@ -154,6 +180,11 @@ function Progress({ run }: { readonly run: BenchmarkDetail }) {
       </div>
     </Card>
   );
+}
+
+function waitText({ aheadInQueue }: BenchmarkDetail, plural: Formats['plural']): string {
+  if (aheadInQueue === null || aheadInQueue === 0) return 'Waiting for the server';
+  return `Waiting behind ${plural(aheadInQueue, 'other run')}`;
 }
 
 /** Saves the run with its raw rows, in the format of docs/benchmarks/run.schema.json. */
@@ -199,7 +230,8 @@ function BenchmarkActions({ run }: { readonly run: BenchmarkDetail }) {
     "The benchmark didn't start",
     ({ runId }) => router.push(paths.benchmark(runId)),
   );
-  if (!can('benchmark.write')) return null;
+  // The host of an imported run may be another one's.
+  if (!can('benchmark.write') || run.origin !== null) return null;
   return run.canCancel ? (
     <Button
       icon={<CircleStop size={15} aria-hidden="true" />}

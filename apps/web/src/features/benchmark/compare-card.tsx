@@ -27,8 +27,15 @@ export function CompareCard({ run }: { readonly run: BenchmarkDetail }) {
     run,
   );
   if (others.length === 0 && baseline.value === '') return null;
+  const measured = others.filter(({ origin }) => origin === null);
+  const imported = others.filter(({ origin }) => origin !== null);
   const nameOf = ({ appName, facts, createdAt }: BenchmarkSummary) =>
     `${appName}${facts === null ? '' : ` #${facts.release.number}`}, ${formatShortTime(createdAt)}`;
+  const optionOf = (other: BenchmarkSummary) => (
+    <option key={other.id} value={other.id}>
+      {nameOf(other)}
+    </option>
+  );
   return (
     <Card>
       <CardHeader
@@ -41,11 +48,8 @@ export function CompareCard({ run }: { readonly run: BenchmarkDetail }) {
             className="max-w-72"
           >
             <option value="">Choose a run</option>
-            {others.map((other) => (
-              <option key={other.id} value={other.id}>
-                {nameOf(other)}
-              </option>
-            ))}
+            {measured.map(optionOf)}
+            {imported.length === 0 ? null : <optgroup label="Imported">{imported.map(optionOf)}</optgroup>}
           </Select>
         }
       />

@@ -75,7 +75,7 @@ export function compareFacts(before: Facts, after: Facts): FactChange[] {
   const describe = ({ facts, serverName, plan }: Facts) => ({
     Release: facts === null ? 'Not stored' : `#${facts.release.number}`,
     Settings: facts === null ? 'Not stored' : `version ${facts.configNumber}`,
-    Server: serverName,
+    Server: serverName ?? 'Elsewhere',
     Agent: facts === null ? 'Not stored' : facts.agentVersion,
     Kernel: facts === null ? 'Not stored' : facts.machine.kernel,
     Cores: facts === null ? 'Not stored' : String(facts.machine.cpuCount),

@@ -11,7 +11,7 @@ export function RunFacts({ run }: { readonly run: BenchmarkDetail }) {
   const { release, configNumber, agentVersion, machine } = run.facts;
   return (
     <Card>
-      <CardHeader title="Measured" />
+      <CardHeader title={run.origin === null ? 'Measured' : 'Measured elsewhere'} />
       <Facts
         className="border-line border-t px-4 py-4 sm:grid-cols-2 lg:grid-cols-5"
         items={[

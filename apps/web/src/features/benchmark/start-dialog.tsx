@@ -1,11 +1,10 @@
 'use client';
-// Starts a benchmark: app, load and duration. Shows the estimated time and warns that it creates real load.
-import { plainPlan } from '@fairlead/core/benchmark/plan';
+// Starts a benchmark: app, plan and load. Shows the estimated time and warns that it creates real load.
 import { Button } from '@fairlead/ui/button';
 import { Dialog } from '@fairlead/ui/dialog';
 import { ErrorNote } from '@fairlead/ui/error-state';
 import { useFormats } from '@fairlead/ui/formats';
-import { Checkbox, Field, Input, Select } from '@fairlead/ui/input';
+import { Field, Select } from '@fairlead/ui/input';
 import { Skeleton } from '@fairlead/ui/skeleton';
 import { SubmitButton } from '@fairlead/ui/submit-button';
 import { WarnNote } from '@fairlead/ui/warn-note';
@@ -14,23 +13,29 @@ import { useRouter } from 'next/navigation';
 import { type FormEvent, useState } from 'react';
 import { readFailure } from '../../api/failure.ts';
 import { useTRPC } from '../../api/trpc.tsx';
-import type { AppSummary } from '../../api/types.ts';
+import type { AppSummary, SavedPlan } from '../../api/types.ts';
 import { useMe } from '../../common/organization/me.tsx';
 import { QueryView } from '../../common/page/query-view.tsx';
-import { estimateMs, measurableFirst, parseConcurrency, whyNotMeasured } from './results.ts';
+import { draftOf, type PlanDraft, planOf } from './plan-draft.ts';
+import { errorsBelow, PlanFields } from './plan-fields.tsx';
+import { estimateMs, measurableFirst, whyNotMeasured } from './results.ts';
+import { SavePlan } from './save-plan.tsx';
 
 const APPS_SHOWN = 100;
-const WARMUP_MS = 500;
+const PLANS_SHOWN = 100;
 
 export interface StartDialogProps {
   /** Slug of the preselected app; any other value, or one that can't be measured, selects the first. */
   readonly app: string;
+  /** Id of the preselected plan; empty: none. */
+  readonly plan: string;
   readonly onClose: () => void;
 }
 
-export function StartDialog({ app, onClose }: StartDialogProps) {
+export function StartDialog({ app, plan, onClose }: StartDialogProps) {
   const trpc = useTRPC();
   const apps = useQuery(trpc.app.list.queryOptions({ limit: APPS_SHOWN }));
+  const saved = useQuery({ ...trpc.benchmarkPlan.get.queryOptions({ planId: plan }), enabled: plan !== '' });
   return (
     <Dialog
       open
@@ -38,14 +43,16 @@ export function StartDialog({ app, onClose }: StartDialogProps) {
       title="Start benchmark"
       detail="It sends real requests from the app's own server, through the proxy and directly, in turns."
     >
-      <QueryView query={apps} skeleton={<Skeleton className="h-72" />}>
-        {({ items }) =>
-          items.some((each) => whyNotMeasured(each) === null) ? (
-            <StartForm apps={measurableFirst(items)} chosen={app} onClose={onClose} />
-          ) : (
-            <p>No running app with a domain yet. Deploy an app first.</p>
-          )
-        }
+      <QueryView query={apps} skeleton={<Skeleton className="h-96" />}>
+        {({ items }) => {
+          if (!items.some((each) => whyNotMeasured(each) === null)) {
+            return <p>No running app with a domain yet. Deploy an app first.</p>;
+          }
+          if (saved.isLoading) return <Skeleton className="h-96" />;
+          return (
+            <StartForm apps={measurableFirst(items)} chosen={app} chosenPlan={saved.data ?? null} onClose={onClose} />
+          );
+        }}
       </QueryView>
     </Dialog>
   );
@@ -54,10 +61,11 @@ export function StartDialog({ app, onClose }: StartDialogProps) {
 interface StartFormProps {
   readonly apps: readonly AppSummary[];
   readonly chosen: string;
+  readonly chosenPlan: SavedPlan | null;
   readonly onClose: () => void;
 }
 
-function StartForm({ apps, chosen, onClose }: StartFormProps) {
+function StartForm({ apps, chosen, chosenPlan, onClose }: StartFormProps) {
   const { formatMs } = useFormats();
   const { paths } = useMe();
   const trpc = useTRPC();
@@ -65,27 +73,26 @@ function StartForm({ apps, chosen, onClose }: StartFormProps) {
   const create = useMutation(trpc.benchmark.create.mutationOptions());
   const preselected = apps.find((each) => each.slug === chosen && whyNotMeasured(each) === null) ?? apps[0];
   const [appId, setAppId] = useState<string>(preselected?.id ?? '');
-  const [path, setPath] = useState('/');
-  const [concurrency, setConcurrency] = useState('1, 8, 32');
-  const [seconds, setSeconds] = useState('2');
-  const [repeats, setRepeats] = useState('3');
-  const [protocols, setProtocols] = useState({ http1: true, http2: true, http3: false });
+  const [saved, setSaved] = useState(chosenPlan?.appId === appId ? chosenPlan : null);
+  const [draft, setDraft] = useState(() => draftOf(saved?.plan));
+  const plans = useQuery(trpc.benchmarkPlan.list.queryOptions({ appId, limit: PLANS_SHOWN })).data?.items ?? [];
   const failure = create.error === null ? null : readFailure(create.error);
-  const levels = parseConcurrency(concurrency);
+  const { plan, isComplete } = planOf(draft);
 
-  const plan = {
-    path,
-    targets: ['proxy' as const, 'direct' as const],
-    protocols: (['http1', 'http2', 'http3'] as const).filter((protocol) => protocols[protocol]),
-    concurrency: levels ?? [],
-    repeats: Number(repeats),
-    durationMs: Number(seconds) * 1000,
-    warmupMs: WARMUP_MS,
-    ...plainPlan,
+  const choose = (planId: string) => {
+    const found = plans.find(({ id }) => id === planId) ?? null;
+    setSaved(found);
+    if (found !== null) setDraft(draftOf(found.plan));
+  };
+  // A changed plan is no longer the saved one.
+  const change = (next: PlanDraft) => {
+    setSaved(null);
+    setDraft(next);
   };
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    create.mutate({ appId, plan }, { onSuccess: ({ runId }) => router.push(paths.benchmark(runId)) });
+    const input = saved === null ? { appId, plan } : { ...planInput(saved), plan: saved.plan };
+    create.mutate(input, { onSuccess: ({ runId }) => router.push(paths.benchmark(runId)) });
   };
 
   return (
@@ -93,7 +100,15 @@ function StartForm({ apps, chosen, onClose }: StartFormProps) {
       <div className="grid grid-cols-1 gap-4 sm:grid-cols-2">
         <Field label="App" error={failure?.fields.appId}>
           {(control) => (
-            <Select {...control} autoFocus value={appId} onChange={(event) => setAppId(event.target.value)}>
+            <Select
+              {...control}
+              autoFocus
+              value={appId}
+              onChange={(event) => {
+                setAppId(event.target.value);
+                setSaved(null);
+              }}
+            >
               {apps.map((app) => {
                 const why = whyNotMeasured(app);
                 return (
@@ -105,69 +120,41 @@ function StartForm({ apps, chosen, onClose }: StartFormProps) {
             </Select>
           )}
         </Field>
-        <Field label="Path" error={failure?.fields['plan.path']}>
-          {(control) => <Input {...control} mono value={path} onChange={(event) => setPath(event.target.value)} />}
-        </Field>
-        <Field
-          label="Concurrency"
-          hint="Up to eight numbers, each at most 1024."
-          error={levels === null ? 'Enter numbers such as 1, 8, 32.' : failure?.fields['plan.concurrency']}
-          className="sm:col-span-2"
-        >
+        <Field label="Plan" hint={plans.length === 0 ? 'This app has no saved plans yet.' : undefined}>
           {(control) => (
-            <Input {...control} mono value={concurrency} onChange={(event) => setConcurrency(event.target.value)} />
-          )}
-        </Field>
-        <Field label="Seconds per run" error={failure?.fields['plan.durationMs']}>
-          {(control) => (
-            <Select {...control} value={seconds} onChange={(event) => setSeconds(event.target.value)}>
-              {['1', '2', '5', '10', '30'].map((each) => (
-                <option key={each}>{each}</option>
-              ))}
-            </Select>
-          )}
-        </Field>
-        <Field label="Rounds" hint="Intervals need at least three." error={failure?.fields['plan.repeats']}>
-          {(control) => (
-            <Select {...control} value={repeats} onChange={(event) => setRepeats(event.target.value)}>
-              {['1', '3', '5', '9'].map((each) => (
-                <option key={each}>{each}</option>
+            <Select
+              {...control}
+              disabled={plans.length === 0}
+              value={saved?.id ?? ''}
+              onChange={(event) => choose(event.target.value)}
+            >
+              <option value="">Not saved</option>
+              {plans.map(({ id, name }) => (
+                <option key={id} value={id}>
+                  {name}
+                </option>
               ))}
             </Select>
           )}
         </Field>
       </div>
-      <fieldset className="flex flex-wrap gap-x-6 gap-y-2">
-        <legend className="mb-1.5 font-medium">Protocols</legend>
-        <Checkbox
-          label="HTTP/1.1"
-          checked={protocols.http1}
-          onChange={(event) => setProtocols({ ...protocols, http1: event.target.checked })}
-        />
-        <Checkbox
-          label="HTTP/2"
-          checked={protocols.http2}
-          onChange={(event) => setProtocols({ ...protocols, http2: event.target.checked })}
-        />
-        <Checkbox
-          label="HTTP/3"
-          checked={protocols.http3}
-          onChange={(event) => setProtocols({ ...protocols, http3: event.target.checked })}
-        />
-      </fieldset>
+      <PlanFields draft={draft} onDraft={change} errorOf={errorsBelow(failure?.fields ?? {}, 'plan')} />
       <WarnNote>Visitors of the app feel the load: their requests are slower while it runs.</WarnNote>
       {failure === null || Object.keys(failure.fields).length > 0 ? null : <ErrorNote>{failure.message}</ErrorNote>}
+      {saved === null ? (
+        <SavePlan appId={appId} plan={plan} disabled={!isComplete} onSaved={(made) => setSaved(made)} />
+      ) : null}
       <footer className="flex flex-wrap items-center justify-end gap-2">
         <span className="mr-auto text-sm text-ink-faint">Takes about {formatMs(estimateMs(plan))}.</span>
         <Button onClick={onClose}>Cancel</Button>
-        <SubmitButton
-          variant="accent"
-          pending={create.isPending}
-          disabled={levels === null || plan.protocols.length === 0}
-        >
+        <SubmitButton variant="accent" pending={create.isPending} disabled={!isComplete}>
           Start
         </SubmitButton>
       </footer>
     </form>
   );
+}
+
+function planInput({ id, appId, environmentId }: SavedPlan) {
+  return { appId, environmentId, planId: id };
 }

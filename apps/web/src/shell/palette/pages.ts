@@ -44,6 +44,12 @@ export function palettePages(paths: Paths, { can, isOperator }: PageRights): Pal
       needs: 'benchmark.write',
     },
     {
+      title: 'Benchmark plans',
+      keywords: ['saved plans', 'load tests'],
+      href: paths.benchmarkPlans,
+      needs: 'benchmark.read',
+    },
+    {
       title: 'Recently deleted apps',
       keywords: ['restore app', 'trash', 'undo'],
       href: paths.deletedApps,

@@ -5,6 +5,7 @@ import { planOrders } from '@fairlead/core/certificate';
 import { mintToken } from '@fairlead/core/kernel';
 import type { AppRouter } from '../../index.ts';
 import type { AuditCall } from './audit-call.ts';
+import { benchmarkCalls } from './benchmark-calls.ts';
 import { githubCalls } from './github-calls.ts';
 import { type AuditStage, auditInputs } from './inputs.ts';
 import { peopleCalls } from './people-calls.ts';
@@ -73,29 +74,10 @@ export function auditCalls(stage: AuditStage): Readonly<Record<Mutation, AuditCa
     );
     return { domainId };
   };
-  /** Starts a benchmark and ends it with a row. */
-  const newMeasuredRun = async () => {
-    const { system } = stage.api.world;
-    await system(({ tx, clock }) =>
-      tx.benchmarkRun.updateMany({ data: { state: 'succeeded', finishedAt: clock.now() } }),
-    );
-    const { runId } = await caller().benchmark.create({ appId: (await liveApp()).appId, plan: {} });
-    await system(async ({ tx }) => {
-      await tx.benchmarkRun.updateMany({ where: { id: runId }, data: { state: 'succeeded' } });
-      const { organizationId } = await tx.benchmarkRun.findUniqueOrThrow({ where: { id: runId } });
-      await tx.benchmarkRow.create({
-        data: {
-          ...{ id: newId('row'), organizationId, runId, position: 0, round: 0, target: 'proxy', protocol: 'http1' },
-          ...{ concurrency: 1, durationMs: 1000, requests: 1n, errors: 0n, latency: new Uint8Array() },
-          ...{ proxyCpuUs: 1n, proxyMemoryBytes: 1n, bytesReceived: 1n },
-        },
-      });
-    });
-    return { runId };
-  };
   return {
     ...peopleCalls(stage),
     ...githubCalls(stage),
+    ...benchmarkCalls(stage),
     'app.create': {
       action: 'app.create',
       input: async () => ({
@@ -227,28 +209,6 @@ export function auditCalls(stage: AuditStage): Readonly<Record<Mutation, AuditCa
         const wish = await newVolume();
         await caller().volume.delete(wish);
         return { volumeId: wish.volumeId };
-      },
-    },
-    'benchmark.create': {
-      action: 'benchmark.create',
-      input: async () => ({ appId: (await liveApp()).appId, plan: {} }),
-    },
-    'benchmark.cancel': {
-      action: 'benchmark.cancel',
-      input: async () => {
-        await stage.api.world.system(({ tx }) =>
-          tx.benchmarkRun.updateMany({ data: { state: 'succeeded', finishedAt: stage.api.world.clock.now() } }),
-        );
-        return caller().benchmark.create({ appId: (await liveApp()).appId, plan: {} });
-      },
-    },
-    'benchmark.publish': { action: 'benchmark.publish', input: () => newMeasuredRun() },
-    'benchmark.unpublish': {
-      action: 'benchmark.unpublish',
-      input: async () => {
-        const run = await newMeasuredRun();
-        await caller().benchmark.publish(run);
-        return run;
       },
     },
     'deployment.create': { action: 'deployment.create', input: async () => ({ appId: (await newApp()).appId }) },

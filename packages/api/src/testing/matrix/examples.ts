@@ -1,4 +1,5 @@
 // Inputs of procedures for the matrix: made from the schema, or written here where a schema does not express what a call needs.
+import { importableDocument } from '@fairlead/core/testing';
 import type { DeclaredProcedure } from './declared.ts';
 import { type IdPool, type Sample, samplesOf } from './sample.ts';
 
@@ -90,6 +91,23 @@ const examples: Examples = {
         ids: [{ path: ['owner', key], kind }],
       };
     }),
+  'benchmark.import': (own) => [
+    { value: { appId: own.get('app'), document: importableDocument() }, ids: [{ path: ['appId'], kind: 'app' }] },
+    {
+      value: { appId: own.get('app'), environmentId: own.get('env'), document: importableDocument() },
+      ids: [
+        { path: ['appId'], kind: 'app' },
+        { path: ['environmentId'], kind: 'env' },
+      ],
+    },
+  ],
+  // A made-up text is no time zone.
+  'benchmarkPlan.updateSchedule': (own) => [
+    {
+      value: { planId: own.get('bpl'), schedule: { weekday: null, hour: 3, timeZone: 'UTC' } },
+      ids: [{ path: ['planId'], kind: 'bpl' }],
+    },
+  ],
   // A period has both times or none.
   'metric.app': appMetric,
   'metric.routes': appMetric,

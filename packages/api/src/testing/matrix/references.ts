@@ -88,7 +88,10 @@ async function insertBeside({ world }: TestApi, stage: Stage): Promise<IdPool[]>
   const pools: IdPool[] = [];
   for (const [at, appId] of [otherId, stage.own.get('app') ?? ''].entries()) {
     const placed = { organizationId, appId, environmentId };
-    const ids = { dep: newId('dep'), dom: newId('dom'), rel: newId('rel'), run: newId('run'), sec: newId('sec') };
+    const ids = {
+      ...{ bpl: newId('bpl'), dep: newId('dep'), dom: newId('dom'), rel: newId('rel'), run: newId('run') },
+      sec: newId('sec'),
+    };
     await world.system(async ({ tx }) => {
       const { id: _id, ...release } = await tx.release.findFirstOrThrow({ where: { organizationId } });
       const copied = { plan: release.plan ?? {}, origin: release.origin ?? {} };
@@ -111,6 +114,7 @@ async function insertBeside({ world }: TestApi, stage: Stage): Promise<IdPool[]>
       await tx.benchmarkRun.create({
         data: { ...placed, id: ids.run, serverId, state: 'succeeded', plan: { host: 'beside.example.test' } },
       });
+      await tx.benchmarkPlan.create({ data: { ...placed, id: ids.bpl, name: `Beside ${at}`, plan: {} } });
       await tx.secret.create({ data: { ...placed, id: ids.sec, name: 'BESIDE', number: 1 } });
     });
     pools.push(

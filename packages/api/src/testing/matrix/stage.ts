@@ -122,12 +122,13 @@ export async function setStage(api: TestApi): Promise<Stage> {
     await tx.app.update({ where: { id: foreignRows.appId }, data: { slug: `${marker}-app` } });
     await tx.organization.update({ where: { id: foreignRows.organizationId }, data: { name: `${marker} org` } });
     await tx.user.update({ where: { id: foreignRows.userId }, data: { name: `${marker} owner` } });
-    // A list of branches has no other trace of the row that it comes from.
+    // Lists of branches and tags have no other trace of the row that they come from.
     for (const [{ organizationId }, ref] of [
       [ownRows, ownRows.environmentId] as const,
       [foreignRows, marker] as const,
     ]) {
       await tx.deployment.updateMany({ where: { organizationId }, data: { ref } });
+      await tx.benchmarkRun.updateMany({ where: { organizationId }, data: { tags: [ref] } });
     }
   });
 

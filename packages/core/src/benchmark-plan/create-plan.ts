@@ -1,0 +1,33 @@
+// Saves a benchmark plan of an app.
+import { newId, parseId } from '@fairlead/contract/ids';
+import { recordAudit } from '../audit/index.ts';
+import { AppError, actorUserId, type Ctx, isUniqueViolation } from '../kernel/index.ts';
+import { lockApps, requirePlacement } from '../placement/index.ts';
+import type { CreatePlanInput, SavedPlanRef } from './schema.ts';
+
+const plansMax = 50;
+
+/** Throws app.not_found, benchmark_plan.name_taken and benchmark_plan.too_many. */
+export async function createPlan(ctx: Ctx, { name, plan, ...where }: CreatePlanInput): Promise<SavedPlanRef> {
+  const { tx, organizationId } = ctx;
+  const { appId, appName, environmentId } = await requirePlacement(ctx, where);
+  await lockApps(ctx, [appId]);
+  if ((await tx.benchmarkPlan.count({ where: { appId, organizationId } })) >= plansMax) {
+    throw new AppError('benchmark_plan.too_many', { appId });
+  }
+  const id = newId('bpl');
+  const now = ctx.clock.now();
+  const data = { id, organizationId, appId, environmentId, name, plan, createdAt: now, updatedAt: now };
+  try {
+    await tx.benchmarkPlan.create({ data: { ...data, createdByUserId: actorUserId(ctx.actor) } });
+  } catch (error) {
+    if (isUniqueViolation(error)) throw new AppError('benchmark_plan.name_taken', { name }, { cause: error });
+    throw error;
+  }
+  await recordAudit(ctx, {
+    action: 'benchmark.create_plan',
+    target: { kind: 'benchmark_plan', id, label: name },
+    after: { appId, appName, environmentId },
+  });
+  return { planId: parseId('bpl', id) };
+}

@@ -1,0 +1,18 @@
+// Deletes a saved plan. Its runs stay.
+import { recordAudit } from '../audit/index.ts';
+import type { Ctx } from '../kernel/index.ts';
+import type { SavedPlanRef } from './schema.ts';
+import { lockPlan } from './store.ts';
+
+/** Throws benchmark_plan.not_found. */
+export async function deletePlan(ctx: Ctx, { planId }: SavedPlanRef): Promise<SavedPlanRef> {
+  const { tx, organizationId } = ctx;
+  const { name, appName } = await lockPlan(ctx, planId);
+  await tx.benchmarkPlan.deleteMany({ where: { id: planId, organizationId } });
+  await recordAudit(ctx, {
+    action: 'benchmark.delete_plan',
+    target: { kind: 'benchmark_plan', id: planId, label: name },
+    before: { name, appName },
+  });
+  return { planId };
+}

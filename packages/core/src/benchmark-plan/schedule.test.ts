@@ -1,0 +1,128 @@
+// Schedules of saved plans: due runs, skipped slots with their reason, pauses, and deleted apps.
+import { type AppId, type BenchmarkPlanId, parseId } from '@fairlead/contract/ids';
+import { type TestDatabase, testDatabase } from '@fairlead/db/testing';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { deleteApp } from '../app/index.ts';
+import { benchmarkPlanSchema, createBenchmark, getBenchmark } from '../benchmark/index.ts';
+import { auditEventsOf, type TestWorld, testWorld } from '../testing/index.ts';
+import { advanceSchedule, createPlan, findDuePlans, getPlan, pauseSchedule, updateSchedule } from './index.ts';
+
+let db: TestDatabase;
+let world: TestWorld;
+let appId: AppId;
+let planId: BenchmarkPlanId;
+
+const HOUR_MS = 3_600_000;
+const plan = benchmarkPlanSchema.parse({ repeats: 1 });
+const nightly = { weekday: null, hour: 3, timeZone: 'Europe/Berlin' };
+
+beforeEach(async () => {
+  db = await testDatabase();
+  world = await testWorld(db.database);
+  const app = await world.createApp('Shop', { host: 'shop.example.test' });
+  appId = app.appId;
+  await world.advance(app.deploymentId ?? '');
+  await world.finish(app.deploymentId ?? '');
+  ({ planId } = await world.tenant((ctx) => createPlan(ctx, { appId, name: 'Nightly', plan })));
+});
+afterEach(() => db.drop());
+
+const schedule = () => world.tenant((ctx) => updateSchedule(ctx, { planId, schedule: nightly }));
+const current = async () => (await world.tenant((ctx) => getPlan(ctx, { planId }))).schedule;
+const due = () => world.system(findDuePlans);
+/** Moves the clock to the next slot and a bit further. */
+async function reachSlot(beyondMs = 1000): Promise<void> {
+  const nextMs = (await current())?.nextAt?.getTime() ?? 0;
+  world.clock.forward(nextMs - world.clock.now().getTime() + beyondMs);
+}
+async function handle(connected = true): Promise<void> {
+  if (connected) await world.report({});
+  for (const task of await due()) await world.tenant((ctx) => advanceSchedule(ctx, task));
+}
+
+test('a due plan starts one run, as the schedule, and waits for the next slot', async () => {
+  await schedule();
+  expect(await due()).toEqual([]);
+  await reachSlot();
+  const before = await current();
+  const tasks = await due();
+  expect(tasks).toEqual([{ organizationId: world.organizationId, planId }]);
+  await handle();
+  // A second worker had the same task.
+  await world.tenant((ctx) => advanceSchedule(ctx, { planId }));
+
+  const after = await current();
+  expect(after?.last).toMatchObject({ at: before?.nextAt, skipCode: null });
+  expect(after?.nextAt?.getTime()).toBeGreaterThan(world.clock.now().getTime());
+  const runId = parseId('run', after?.last?.runId ?? '');
+  expect(await world.tenant((ctx) => getBenchmark(ctx, { runId }))).toMatchObject({
+    state: 'queued',
+    trigger: 'schedule',
+    planName: 'Nightly',
+  });
+  const created = (await auditEventsOf(world)).filter(({ action }) => action === 'benchmark.create');
+  expect(created).toMatchObject([{ actorKind: 'system', actorId: 'schedule of the benchmark plan Nightly' }]);
+});
+
+test('a slot is skipped with its reason while the server is not connected', async () => {
+  await schedule();
+  await reachSlot();
+  await handle(false);
+  expect((await current())?.last).toMatchObject({
+    runId: null,
+    skipCode: 'server.not_connected',
+    skipMessage: 'The server is not connected. Start its agent, then try again.',
+  });
+  expect(await due()).toEqual([]);
+});
+
+test('a slot is skipped while the queue is full', async () => {
+  await schedule();
+  await reachSlot();
+  await world.report({});
+  for (let at = 0; at < 20; at += 1) await world.tenant((ctx) => createBenchmark(ctx, { appId, plan }));
+  await handle();
+  expect((await current())?.last?.skipCode).toBe('benchmark.queue_full');
+});
+
+test('a slot is skipped while the app is not live', async () => {
+  const { appId: other } = await world.createApp('Blog', { deployNow: false });
+  ({ planId } = await world.tenant((ctx) => createPlan(ctx, { appId: other, name: 'Nightly', plan })));
+  await schedule();
+  await reachSlot();
+  await handle();
+  expect((await current())?.last?.skipCode).toBe('app.not_live');
+});
+
+test('a slot that passed while the control plane was down starts nothing in the morning', async () => {
+  await schedule();
+  await reachSlot(HOUR_MS + 1000);
+  await handle();
+  expect((await current())?.last).toMatchObject({ runId: null, skipCode: 'benchmark_plan.late' });
+});
+
+test('a paused schedule is not due, and goes on with the next slot', async () => {
+  await schedule();
+  await world.tenant((ctx) => pauseSchedule(ctx, { planId, paused: true }));
+  expect(await current()).toMatchObject({ paused: true, nextAt: null });
+  world.clock.forward(49 * HOUR_MS);
+  expect(await due()).toEqual([]);
+  await world.tenant((ctx) => pauseSchedule(ctx, { planId, paused: false }));
+  expect(await due()).toEqual([]);
+  expect((await current())?.nextAt?.getTime()).toBeGreaterThan(world.clock.now().getTime());
+});
+
+test('a removed schedule can not be paused', async () => {
+  await schedule();
+  await world.tenant((ctx) => updateSchedule(ctx, { planId, schedule: null }));
+  expect(await current()).toBeNull();
+  const paused = world.tenant((ctx) => pauseSchedule(ctx, { planId, paused: true }));
+  await expect(paused).rejects.toMatchObject({ code: 'benchmark_plan.no_schedule' });
+});
+
+test('a deleted app starts nothing', async () => {
+  await schedule();
+  await world.tenant((ctx) => deleteApp(ctx, { appId, confirmName: 'Shop' }));
+  world.clock.forward(25 * HOUR_MS);
+  expect(await due()).toEqual([]);
+});

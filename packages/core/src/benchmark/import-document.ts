@@ -1,0 +1,142 @@
+// Reads a document for import: checks it beyond its format, and turns it into columns of a run and its rows. Pure.
+import { createHash } from 'node:crypto';
+import { bucketIndex, bucketLowerUs, bucketUpperUs, encodeHistogram } from '@fairlead/contract/histogram';
+import { appIdSchema, environmentIdSchema, type RunId, runIdSchema } from '@fairlead/contract/ids';
+import { z } from 'zod';
+import { type BenchmarkDocument, type BenchmarkDocumentRow, LADDER, readBenchmarkDocument } from './document.ts';
+import {
+  type BenchmarkFacts,
+  benchmarkFactsSchema,
+  benchmarkProtocolSchema,
+  benchmarkTargetSchema,
+  networkPathSchema,
+  type StoredPlan,
+} from './schema.ts';
+
+/** More rows than the largest plan has. */
+const rowsMax = 2000;
+/** Largest number of a column. */
+const intMax = 2_147_483_647;
+
+/** A run of the dashboard, as its columns are. Figures without a column are left out. */
+export interface ImportedRun {
+  readonly runId: RunId;
+  readonly createdAt: string;
+  readonly startedAt: string | null;
+  readonly finishedAt: string | null;
+  readonly plan: StoredPlan;
+  readonly facts: BenchmarkFacts | null;
+  readonly rows: readonly ImportedRow[];
+}
+
+type ImportedRow = ReturnType<typeof toRow>;
+type Refuse = (path: readonly PropertyKey[], message: string) => void;
+
+/** A document of any format that this run can be read from. Each error names its path. */
+const importedRunSchema = z.unknown().transform((value, ctx): ImportedRun => {
+  let isRefused = false;
+  const refuse: Refuse = (path, message) => {
+    isRefused = true;
+    ctx.issues.push({ code: 'custom', path: [...path], message, input: value });
+  };
+  const document = readDocument(value, refuse);
+  const run = document === null ? null : toRun(document, refuse);
+  return run === null || isRefused ? z.NEVER : run;
+});
+
+export const importBenchmarkInputSchema = z.object({
+  appId: appIdSchema,
+  environmentId: environmentIdSchema.optional(),
+  /** Content of *Download rows*, as JSON. */
+  document: importedRunSchema,
+});
+export type ImportBenchmarkInput = z.infer<typeof importBenchmarkInputSchema>;
+
+/** `isNew` is false if the app already has a run with the same content. */
+export const importedBenchmarkSchema = z.object({ runId: runIdSchema, isNew: z.boolean() });
+export type ImportedBenchmark = z.infer<typeof importedBenchmarkSchema>;
+
+function readDocument(value: unknown, refuse: Refuse): BenchmarkDocument | null {
+  try {
+    return readBenchmarkDocument(value);
+  } catch (error) {
+    if (!(error instanceof z.ZodError)) throw error;
+    for (const { path, message } of error.issues) refuse(path, message);
+    return null;
+  }
+}
+
+function toRun(document: BenchmarkDocument, refuse: Refuse): ImportedRun | null {
+  const { runId, plan, state, rows, createdAt, startedAt, finishedAt } = document;
+  if (state !== 'succeeded') refuse(['state'], 'Only a run that succeeded can be imported.');
+  if (rows.length === 0) refuse(['rows'], 'The run has no rows.');
+  if (rows.length > rowsMax) refuse(['rows'], `A run has at most ${rowsMax} rows.`);
+  const facts = benchmarkFactsSchema.nullable().safeParse(document.facts);
+  for (const { path, message } of facts.error?.issues ?? []) refuse(['facts', ...path], message);
+  if (rows.length <= rowsMax) checkRows(rows, refuse);
+  if (runId === null || plan === null) {
+    refuse([runId === null ? 'runId' : 'plan'], 'Only a run of the dashboard can be imported, and this is none.');
+    return null;
+  }
+  if (facts.data === undefined) return null;
+  return { runId, createdAt, startedAt, finishedAt, plan, facts: facts.data, rows: rows.map(toRow) };
+}
+
+function checkRows(rows: readonly BenchmarkDocumentRow[], refuse: Refuse): void {
+  const positions = new Set<number>();
+  for (const [at, row] of rows.entries()) {
+    const refuseField = (field: string, message: string) => refuse(['rows', at, field], message);
+    if (positions.has(row.position)) refuseField('position', 'Another row has this position.');
+    positions.add(row.position);
+    for (const field of ['position', 'round', 'concurrency', 'durationMs'] as const) {
+      if (row[field] > intMax) refuseField(field, `This is at most ${intMax}.`);
+    }
+    if (row.scenario !== LADDER.name) refuseField('scenario', `Only ${LADDER.name} can be imported.`);
+    if (row.connection !== 'reused') refuseField('connection', 'Only reused connections can be imported.');
+    if (!benchmarkTargetSchema.safeParse(row.target).success) refuseField('target', 'Fairlead knows no such target.');
+    if (!benchmarkProtocolSchema.safeParse(row.protocol).success) {
+      refuseField('protocol', 'Fairlead knows no such protocol.');
+    }
+    if (!networkPathSchema.nullable().safeParse(row.networkPath).success) {
+      refuseField('networkPath', 'Fairlead knows no such network path.');
+    }
+    checkBuckets(row.latency.buckets, (bucket, message) => refuse(['rows', at, 'latency', 'buckets', bucket], message));
+  }
+}
+
+function checkBuckets(
+  buckets: BenchmarkDocumentRow['latency']['buckets'],
+  refuse: (bucket: number, message: string) => void,
+): void {
+  let last = -1;
+  for (const [bucket, [lower, upper]] of buckets.entries()) {
+    const index = bucketIndex(lower);
+    if (bucketLowerUs(index) !== lower || bucketUpperUs(index) !== upper) {
+      refuse(bucket, 'Fairlead has no bucket with these limits.');
+    } else if (index <= last) {
+      refuse(bucket, 'Buckets ascend, and each comes once.');
+    }
+    last = index;
+  }
+}
+
+function toRow(row: BenchmarkDocumentRow) {
+  const { position, round, target, protocol, networkPath, concurrency, durationMs, requests, errors, latency } = row;
+  const counts = new Map(latency.buckets.map(([lower, , count]) => [bucketIndex(lower), count]));
+  return {
+    ...{ position, round, target, protocol, networkPath, concurrency, durationMs, requests, errors },
+    latency: encodeHistogram({ counts, sumUs: latency.sumUs }),
+    proxyCpuUs: row.proxyCpuUs ?? 0,
+    proxyMemoryBytes: row.proxyMemoryBytes ?? 0,
+    bytesReceived: row.bytesReceived ?? 0,
+  };
+}
+
+/** Identifies what is stored: the same in any format and formatting. */
+export function hashRun({ rows, ...run }: ImportedRun): string {
+  const content = {
+    ...run,
+    rows: rows.map((row) => ({ ...row, latency: Buffer.from(row.latency).toString('base64') })),
+  };
+  return createHash('sha256').update(JSON.stringify(content)).digest('hex');
+}

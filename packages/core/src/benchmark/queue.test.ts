@@ -1,0 +1,104 @@
+// Queue of a server: order, positions, bound, time limits and cancels, with a simulated agent.
+import { create } from '@bufbuild/protobuf';
+import { BenchmarkStatusSchema, WorkState } from '@fairlead/contract/agent';
+import type { AppId, RunId } from '@fairlead/contract/ids';
+import { type TestDatabase, testDatabase } from '@fairlead/db/testing';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { type TestWorld, testWorld } from '../testing/index.ts';
+import { benchmarkPlanSchema, cancelBenchmark, createBenchmark, failOverdueBenchmarks, getBenchmark } from './index.ts';
+import { timeLimitMs } from './plan.ts';
+
+let db: TestDatabase;
+let world: TestWorld;
+let appId: AppId;
+
+beforeAll(async () => {
+  db = await testDatabase();
+  world = await testWorld(db.database);
+  const app = await world.createApp('Shop', { host: 'shop.example.test' });
+  appId = app.appId;
+  await world.advance(app.deploymentId ?? '');
+  await world.finish(app.deploymentId ?? '');
+});
+afterAll(() => db.drop());
+beforeEach(async () => {
+  await world.system(({ tx }) => tx.benchmarkRun.deleteMany({}));
+  // The server counts as connected.
+  await world.report({});
+});
+
+const plan = benchmarkPlanSchema.parse({ concurrency: [8], durationMs: 1000, protocols: ['http1'], repeats: 1 });
+const limitMs = timeLimitMs(plan);
+const start = async () => (await world.tenant((ctx) => createBenchmark(ctx, { appId, plan }))).runId;
+const get = (runId: RunId) => world.tenant((ctx) => getBenchmark(ctx, { runId }));
+const queueOf = async (...ids: RunId[]) => {
+  const runs = await Promise.all(ids.map(get));
+  return runs.map(({ state, aheadInQueue }) => (aheadInQueue === null ? state : `${state} behind ${aheadInQueue}`));
+};
+/** Reports as the agent does: every run without an outcome is running. */
+const report = (...statuses: (readonly [RunId, WorkState])[]) =>
+  world.report({ benchmarks: statuses.map(([runId, state]) => create(BenchmarkStatusSchema, { runId, state })) });
+
+test('runs wait in the order of their creation, and one runs at a time', async () => {
+  const [first, second, third] = [await start(), await start(), await start()];
+  expect((await world.desired()).benchmarks.map(({ runId }) => runId)).toEqual([first, second, third]);
+  expect(await queueOf(first, second, third)).toEqual(['queued behind 0', 'queued behind 1', 'queued behind 2']);
+
+  const { RUNNING, SUCCEEDED } = WorkState;
+  await report([first, RUNNING], [second, RUNNING], [third, RUNNING]);
+  expect(await queueOf(first, second, third)).toEqual(['running', 'queued behind 1', 'queued behind 2']);
+  await report([first, SUCCEEDED], [second, RUNNING], [third, RUNNING]);
+  expect(await queueOf(first, second, third)).toEqual(['succeeded', 'running', 'queued behind 1']);
+});
+
+test('a cancelled run leaves the queue, and the next one moves up', async () => {
+  const [first, second, third] = [await start(), await start(), await start()];
+  await world.tenant((ctx) => cancelBenchmark(ctx, { runId: second }));
+  expect(await queueOf(first, second, third)).toEqual(['queued behind 0', 'cancelled', 'queued behind 1']);
+  expect((await world.desired()).benchmarks.map(({ runId }) => runId)).toEqual([first, third]);
+});
+
+test('a queue is bounded', async () => {
+  for (let at = 0; at < 20; at += 1) await start();
+  await expect(start()).rejects.toMatchObject({ code: 'benchmark.queue_full' });
+});
+
+test('simultaneous starts share one bound and one order', async () => {
+  for (let at = 0; at < 17; at += 1) await start();
+  const started = await Promise.allSettled([start(), start(), start(), start(), start()]);
+  expect(started.filter(({ status }) => status === 'fulfilled')).toHaveLength(3);
+  const runs = await world.system(({ tx }) => tx.benchmarkRun.findMany({ select: { createdAt: true } }));
+  expect(new Set(runs.map(({ createdAt }) => createdAt.getTime())).size).toBe(20);
+});
+
+test('the time limit of a run counts from its start, and those behind it wait', async () => {
+  const [first, second] = [await start(), await start()];
+  await report([first, WorkState.RUNNING]);
+  world.clock.forward(limitMs - 1);
+  expect(await world.system(failOverdueBenchmarks)).toBe(0);
+  await report([first, WorkState.SUCCEEDED], [second, WorkState.RUNNING]);
+  world.clock.forward(limitMs - 1);
+  expect(await world.system(failOverdueBenchmarks)).toBe(0);
+  world.clock.forward(1);
+  expect(await world.system(failOverdueBenchmarks)).toBe(1);
+  expect(await queueOf(first, second)).toEqual(['succeeded', 'failed']);
+});
+
+test('a run has its whole time to start after the one before it failed', async () => {
+  const [first, second] = [await start(), await start()];
+  await report([first, WorkState.RUNNING]);
+  world.clock.forward(limitMs);
+  expect(await world.system(failOverdueBenchmarks)).toBe(1);
+  expect(await queueOf(first, second)).toEqual(['failed', 'queued behind 0']);
+  world.clock.forward(limitMs - 1);
+  expect(await world.system(failOverdueBenchmarks)).toBe(0);
+});
+
+test('runs end although their server never connects again', async () => {
+  const [first, second, third] = [await start(), await start(), await start()];
+  world.clock.forward(limitMs);
+  expect(await world.system(failOverdueBenchmarks)).toBe(3);
+  expect(await queueOf(first, second, third)).toEqual(['failed', 'failed', 'failed']);
+  expect(await get(third)).toMatchObject({ failureCode: 'benchmark.timeout' });
+  expect((await world.desired()).benchmarks).toEqual([]);
+});
