@@ -10,6 +10,7 @@ mod failure;
 mod http1;
 mod http2;
 mod http3;
+mod keepalive;
 mod mode;
 mod open_loop;
 mod pacer;
@@ -20,6 +21,7 @@ mod schedule;
 mod stream;
 mod tally;
 mod tls;
+mod transport;
 mod worker;
 
 pub use campaign::{Campaign, Contender, run_campaign};

@@ -17,7 +17,7 @@ use crate::mode::Mode;
 use crate::open_loop::{self, OpenLoop};
 use crate::pacer::Pacer;
 use crate::tally::{BusyClock, LoadTally};
-use crate::{http1, http2, http3};
+use crate::{http1, http2, http3, keepalive};
 
 /// Task of one worker.
 #[derive(Debug)]
@@ -80,6 +80,9 @@ async fn work(task: WorkerTask, pacer: Pacer) -> LoadTally {
     let prepared = shared.clone();
     tasks.spawn_local(async move { prepared.prepare().await });
     match protocol {
+        Protocol::Http1 if mode == Mode::Keepalive && open_loop.is_none() => {
+            tasks.spawn_local(keepalive::run(shared.clone(), clients));
+        }
         Protocol::Http1 => {
             for client in first_client..first_client + clients {
                 match open_loop {
