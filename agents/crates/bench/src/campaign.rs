@@ -115,8 +115,8 @@ fn cell(campaign: &Campaign, contender: &Contender, concurrency: u32) -> Result<
         if !rate.is_finite() || rate <= 0.0 {
             return Err(unusable("its rate must be more than 0"));
         }
-        if protocol != Protocol::Http1 || campaign.mode != Mode::Keepalive {
-            return Err(unusable("an open loop needs HTTP/1.1 and kept connections"));
+        if campaign.mode != Mode::Keepalive {
+            return Err(unusable("an open loop needs kept connections"));
         }
     }
     let port = uri.port_u16().unwrap_or(if secure { 443 } else { 80 });

@@ -61,6 +61,11 @@ impl RequestError {
         Self::new(FailureKind::Timeout, format!("no response within {} s", timeout.as_secs_f64()))
     }
 
+    /// Returns the failure of a connection that was not open within `limit`.
+    pub(crate) fn late_connection(limit: Duration) -> Self {
+        Self::new(FailureKind::Connect, format!("no connection within {} s", limit.as_secs_f64()))
+    }
+
     /// Returns the failure of a request with a connection that ended before its response.
     pub(crate) fn ended_early() -> Self {
         Self::new(FailureKind::Closed, "the connection was closed before the response ended")

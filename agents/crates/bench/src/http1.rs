@@ -2,15 +2,15 @@
 //! connection. In idle mode a client sends one request and keeps the connection.
 
 use std::pin::Pin;
-use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt, ReadBuf};
-use tokio::time::Sleep;
 
 use crate::client::{LoadTarget, SharedRef, pause_after_failure};
+use crate::deadline::Deadline;
 use crate::failure::{FailureKind, RequestError};
 use crate::mode::Mode;
+use crate::open_loop::Requester;
 use crate::response::{Response, ResponseParser};
 use crate::stream::ClientStream;
 use crate::tls::own_sessions;
@@ -88,15 +88,13 @@ pub(crate) struct Exchanges {
     /// End of the unparsed bytes, which start at 0.
     filled: usize,
     reader: ResponseParser,
-    timeout: Duration,
-    /// Expires at the deadline of a request or earlier, so that it need not be reset for every request.
-    timer: Pin<Box<Sleep>>,
+    deadline: Deadline,
 }
 
 impl Exchanges {
     pub(crate) fn new(timeout: Duration) -> Self {
-        let timer = Box::pin(tokio::time::sleep(timeout));
-        Self { buffer: vec![0; BUFFER_BYTES], filled: 0, reader: ResponseParser::new(), timeout, timer }
+        let (reader, deadline) = (ResponseParser::new(), Deadline::new(timeout));
+        Self { buffer: vec![0; BUFFER_BYTES], filled: 0, reader, deadline }
     }
 
     /// Sends a request and reads its complete response.
@@ -131,24 +129,38 @@ impl Exchanges {
             }
             self.buffer.resize(self.filled * 2, 0);
         }
-        let (timeout, timer, filled) = (self.timeout, &mut self.timer, self.filled);
-        let mut buffer = ReadBuf::new(&mut self.buffer[filled..]);
-        let read = std::future::poll_fn(|cx| {
-            if let Poll::Ready(read) = Pin::new(&mut *stream).poll_read(cx, &mut buffer) {
-                return Poll::Ready(read.map_err(RequestError::io(FailureKind::Closed)));
-            }
-            while timer.as_mut().poll(cx).is_ready() {
-                let deadline = started + timeout;
-                if Instant::now() >= deadline {
-                    return Poll::Ready(Err(RequestError::late(timeout)));
-                }
-                timer.as_mut().reset(deadline.into());
-            }
-            Poll::Pending
-        });
-        read.await?;
+        let mut buffer = ReadBuf::new(&mut self.buffer[self.filled..]);
+        let read = std::future::poll_fn(|cx| Pin::new(&mut *stream).poll_read(cx, &mut buffer));
+        let read = async { read.await.map_err(RequestError::io(FailureKind::Closed)) };
+        self.deadline.limit(started, read).await?;
         let length = buffer.filled().len();
         self.filled += length;
         Ok(length)
+    }
+}
+
+/// Client of an open loop, with one kept connection. The next request after a failure or a close opens another.
+pub(crate) struct KeptClient {
+    request: Vec<u8>,
+    open: Option<(ClientStream, Exchanges)>,
+}
+
+impl KeptClient {
+    pub(crate) fn new(destination: &LoadTarget) -> Self {
+        Self { request: request(destination, false), open: None }
+    }
+}
+
+impl Requester for KeptClient {
+    async fn ask(&mut self, shared: &SharedRef) -> Result<Response, RequestError> {
+        let (mut stream, mut exchanges) = match self.open.take() {
+            Some(open) => open,
+            None => (shared.connect(&shared.destination).await?, Exchanges::new(shared.request_timeout)),
+        };
+        let response = exchanges.ask(&mut stream, &self.request).await?;
+        if !response.closes {
+            self.open = Some((stream, exchanges));
+        }
+        Ok(response)
     }
 }

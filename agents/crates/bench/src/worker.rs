@@ -9,15 +9,19 @@ use std::time::{Duration, Instant};
 
 use fairlead_base::CancellationToken;
 use tokio::sync::{Semaphore, oneshot, watch};
-use tokio::task::LocalSet;
+use tokio::task::{JoinSet, LocalSet};
 
-use crate::client::{LoadTarget, OPENINGS_MAX, Protocol, Shared, Window};
+use crate::client::{LoadTarget, OPENINGS_MAX, Protocol, STREAMS_PER_CONNECTION, Shared, SharedRef, Window};
 use crate::connect::ClientSockets;
+use crate::http1::KeptClient;
+use crate::http2::Http2;
+use crate::http3::Http3;
 use crate::mode::Mode;
+use crate::multiplexed::{Multiplexed, SharedConnection, StreamClient};
 use crate::open_loop::{self, OpenLoop};
 use crate::pacer::Pacer;
 use crate::tally::{BusyClock, LoadTally};
-use crate::{http1, http2, http3, keepalive};
+use crate::{http1, keepalive};
 
 /// Task of one worker.
 #[derive(Debug)]
@@ -76,7 +80,7 @@ async fn work(task: WorkerTask, pacer: Pacer) -> LoadTally {
         tally,
         ready,
     });
-    let mut tasks = tokio::task::JoinSet::new();
+    let mut tasks = JoinSet::new();
     let prepared = shared.clone();
     tasks.spawn_local(async move { prepared.prepare().await });
     match protocol {
@@ -86,22 +90,16 @@ async fn work(task: WorkerTask, pacer: Pacer) -> LoadTally {
         Protocol::Http1 => {
             for client in first_client..first_client + clients {
                 match open_loop {
-                    Some(open_loop) => tasks.spawn_local(open_loop::run(shared.clone(), open_loop, client)),
+                    Some(open_loop) => {
+                        let requester = KeptClient::new(&shared.destination);
+                        tasks.spawn_local(open_loop::run(shared.clone(), open_loop, client, requester))
+                    }
                     None => tasks.spawn_local(http1::run(shared.clone())),
                 };
             }
         }
-        Protocol::Http2 | Protocol::Http3 => {
-            let most = protocol.clients_per_connection();
-            for first in (0..clients).step_by(most as usize) {
-                let streams = most.min(clients - first);
-                if protocol == Protocol::Http2 {
-                    tasks.spawn_local(http2::run(shared.clone(), streams));
-                } else {
-                    tasks.spawn_local(http3::run(shared.clone(), streams));
-                }
-            }
-        }
+        Protocol::Http2 => spawn_streams::<Http2>(&mut tasks, &shared, open_loop, first_client, clients),
+        Protocol::Http3 => spawn_streams::<Http3>(&mut tasks, &shared, open_loop, first_client, clients),
     }
     let measured = async {
         let known = window.wait_for(Option::is_some).await.ok().and_then(|window| *window);
@@ -119,4 +117,27 @@ async fn work(task: WorkerTask, pacer: Pacer) -> LoadTally {
     }
     tasks.shutdown().await;
     shared.tally.take()
+}
+
+/// Starts clients that share connections.
+fn spawn_streams<P: Multiplexed>(
+    tasks: &mut JoinSet<()>,
+    shared: &SharedRef,
+    open_loop: Option<OpenLoop>,
+    first_client: u32,
+    clients: u32,
+) {
+    let mut connection = SharedConnection::<P>::new(shared.clone());
+    for number in 0..clients {
+        if number > 0 && number.is_multiple_of(STREAMS_PER_CONNECTION) {
+            connection = SharedConnection::new(shared.clone());
+        }
+        match (StreamClient::new(connection.clone()), open_loop) {
+            (Ok(client), None) => tasks.spawn_local(client.run()),
+            (Ok(client), Some(open_loop)) => {
+                tasks.spawn_local(open_loop::run(shared.clone(), open_loop, first_client + number, client))
+            }
+            (Err(error), _) => return shared.failed(&error),
+        };
+    }
 }
