@@ -22,6 +22,13 @@ pub(crate) struct OpenLoop {
     pub(crate) clients: u32,
 }
 
+impl OpenLoop {
+    /// Returns the requests per second of a part of the clients.
+    pub(crate) fn share_of(self, clients: u32) -> f64 {
+        self.requests_per_second * f64::from(clients) / f64::from(self.clients.max(1))
+    }
+}
+
 /// Sends the requests of one client. Ends when the last request sent within the measured time has ended.
 pub(crate) async fn run(shared: SharedRef, open_loop: OpenLoop, client: u32, mut requester: impl Requester) {
     open(&shared, &mut requester).await;

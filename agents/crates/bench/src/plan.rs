@@ -116,6 +116,7 @@ fn cell(plan: &BenchmarkPlan, targets: &Targets, step: PlannedCell) -> Result<Ce
         rate: None,
         request_timeout: REQUEST_TIMEOUT,
         concurrency: step.concurrency,
+        workers: None,
         warmup: plan.warmup,
         duration: plan.duration,
         pids,

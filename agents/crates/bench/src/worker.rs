@@ -8,6 +8,7 @@ use std::sync::atomic::AtomicU32;
 use std::time::{Duration, Instant};
 
 use fairlead_base::CancellationToken;
+use rustix::process::setpriority_process;
 use tokio::sync::{Semaphore, oneshot, watch};
 use tokio::task::{JoinSet, LocalSet};
 
@@ -22,6 +23,9 @@ use crate::open_loop::{self, OpenLoop};
 use crate::pacer::Pacer;
 use crate::tally::{BusyClock, LoadTally};
 use crate::{http1, keepalive};
+
+/// Highest priority of a thread without real-time scheduling.
+const NICE_MIN: i32 = -20;
 
 /// Task of one worker.
 #[derive(Debug)]
@@ -46,10 +50,13 @@ pub(crate) fn spawn(task: WorkerTask) -> io::Result<oneshot::Receiver<LoadTally>
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let pacer = {
         let _entered = runtime.enter();
-        Pacer::new()?
+        Pacer::new(task.open_loop.map_or(0.0, |open_loop| open_loop.share_of(task.clients)))?
     };
     let (done, tally) = oneshot::channel();
     std::thread::Builder::new().name("bench".to_owned()).spawn(move || {
+        if task.open_loop.is_some() {
+            raise_priority();
+        }
         let local = LocalSet::new();
         let tally = runtime.block_on(local.run_until(work(task, pacer)));
         if done.send(tally).is_err() {
@@ -57,6 +64,14 @@ pub(crate) fn spawn(task: WorkerTask) -> io::Result<oneshot::Receiver<LoadTally>
         }
     })?;
     Ok(tally)
+}
+
+/// Raises the priority of this thread if the system allows it. Clients on other machines would not wait for processes of this
+/// one.
+fn raise_priority() {
+    if let Err(error) = setpriority_process(None, NICE_MIN) {
+        tracing::debug!(%error, "an open loop keeps the priority of other processes");
+    }
 }
 
 async fn work(task: WorkerTask, pacer: Pacer) -> LoadTally {
