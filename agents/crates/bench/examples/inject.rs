@@ -1,20 +1,21 @@
 //! HTTP/1.1 server that injects delays and faults, for e2e/perf/check-generator.ts: `inject DELAY_US FAULT EVERY SKIP`. FAULT is
-//! `none`, `status` (503) or `reset`. Counts what it injects and tells it at `/counts`. One thread polls without sleeping, so
-//! that a delay begins when its request arrives: a wake-up would lengthen it by a time that the server can't measure.
+//! `none`, `status` (503) or `reset`. Counts what it injects and tells it at `/counts`. A delay
+//! begins when the kernel receives the request and ends when it has taken the response: a client waits for the wake-up and the
+//! system calls of the server too.
 
 use std::collections::VecDeque;
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{self, ErrorKind, Write};
 use std::net::{TcpListener, TcpStream};
-use std::os::fd::OwnedFd;
-use std::time::{Duration, Instant};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use rustix::buffer::spare_capacity;
 use rustix::event::{Timespec, epoll};
 use rustix::net::sockopt::set_socket_linger;
-use rustix::process::setpriority_process;
 
 const EVENTS_MAX: usize = 64;
 const LISTENER: u64 = u64::MAX;
+const LEAD: Duration = Duration::from_micros(200);
 
 fn main() -> io::Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -22,12 +23,10 @@ fn main() -> io::Result<()> {
         return Err(io::Error::other("usage: inject DELAY_US FAULT EVERY SKIP"));
     };
     let number = |text: &String| text.parse::<u64>().map_err(io::Error::other);
-    // Other processes must not lengthen the delays.
-    if let Err(error) = setpriority_process(None, -20) {
-        eprintln!("inject: its priority stays: {error}");
-    }
+    raise_priority();
     let listener = TcpListener::bind("127.0.0.1:0")?;
     listener.set_nonblocking(true)?;
+    request_timestamps(&listener)?;
     println!(r#"{{"address":"{}"}}"#, listener.local_addr()?);
     let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
     epoll::add(&epoll, &listener, epoll::EventData::new_u64(LISTENER), epoll::EventFlags::IN)?;
@@ -56,6 +55,51 @@ fn main() -> io::Result<()> {
     Ok(())
 }
 
+/// Asks for real-time priority, so that other processes do not lengthen the delays. The serving thread inherits it.
+#[allow(unsafe_code)]
+fn raise_priority() {
+    let parameters = libc::sched_param { sched_priority: 1 };
+    // SAFETY: the call reads one structure that outlives it; zero means this thread.
+    if unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const parameters) } != 0 {
+        eprintln!("inject: it keeps its normal priority");
+    }
+}
+
+/// Asks for the time at which the kernel received data, for all connections of a listener.
+#[allow(unsafe_code)]
+fn request_timestamps(listener: &TcpListener) -> io::Result<()> {
+    let on: libc::c_int = 1;
+    let (socket, size) = (listener.as_raw_fd(), size_of_val(&on) as libc::socklen_t);
+    // SAFETY: the call takes an open descriptor and reads one integer that outlives it.
+    let done =
+        unsafe { libc::setsockopt(socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, (&raw const on).cast(), size) };
+    if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Reads what has arrived; returns its length and the time of its arrival.
+#[allow(unsafe_code)]
+fn receive(stream: &TcpStream, buffer: &mut [u8]) -> io::Result<(usize, Instant)> {
+    let mut part = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
+    let mut control = [0_u64; 8];
+    // SAFETY: zero is a valid value of each field.
+    let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
+    (message.msg_iov, message.msg_iovlen) = (&raw mut part, 1);
+    (message.msg_control, message.msg_controllen) = (control.as_mut_ptr().cast(), size_of_val(&control));
+    // SAFETY: the header names two buffers with their sizes, which outlive the call.
+    let length = unsafe { libc::recvmsg(stream.as_raw_fd(), &raw mut message, 0) };
+    let now = Instant::now();
+    let length = usize::try_from(length).map_err(|_| io::Error::last_os_error())?;
+    // SAFETY: the kernel filled the control buffer, which is alive and aligned.
+    let header = unsafe { libc::CMSG_FIRSTHDR(&raw const message).as_ref() };
+    let is_time = |header: &&libc::cmsghdr| header.cmsg_type == libc::SCM_TIMESTAMPNS;
+    let Some(header) = header.filter(is_time) else { return Ok((length, now)) };
+    // SAFETY: a message of this type carries one `timespec`.
+    let received = unsafe { libc::CMSG_DATA(header).cast::<libc::timespec>().read_unaligned() };
+    let received = Duration::new(received.tv_sec.unsigned_abs(), received.tv_nsec as u32);
+    let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).map_err(io::Error::other)?;
+    Ok((length, now.checked_sub(since_1970.saturating_sub(received)).unwrap_or(now)))
+}
+
 struct Server {
     delay: Duration,
     fault: String,
@@ -81,7 +125,11 @@ struct DelayedRequest {
 impl Server {
     /// Serves what has arrived and what is due.
     fn turn(&mut self, listener: &TcpListener, epoll: &OwnedFd, events: &mut Vec<epoll::Event>) -> io::Result<()> {
-        epoll::wait(epoll, spare_capacity(events), Some(&Timespec::default()))?;
+        // Sleeps until shortly before the next response, and polls until its time. Epoll rounds up to milliseconds.
+        let left = self.delayed.front().map(|request| self.delay.saturating_sub(request.arrived.elapsed() + LEAD));
+        let whole_ms = |left: Duration| Duration::from_millis(left.as_millis() as u64);
+        let limit = left.map(|left| Timespec::try_from(whole_ms(left)).unwrap_or_default());
+        epoll::wait(epoll, spare_capacity(events), limit.as_ref())?;
         for event in events.drain(..) {
             match event.data.u64() {
                 LISTENER => {
@@ -97,25 +145,24 @@ impl Server {
         }
         while self.delayed.front().is_some_and(|request| request.arrived.elapsed() >= self.delay) {
             let Some(DelayedRequest { connection, arrived, fails }) = self.delayed.pop_front() else { break };
-            self.delay_sum += arrived.elapsed();
             self.respond(connection, fails)?;
+            self.delay_sum += arrived.elapsed();
         }
         Ok(())
     }
 
     fn read(&mut self, number: usize) -> io::Result<()> {
-        let arrived = Instant::now();
         let Some(mut stream) = self.connections[number].as_ref() else { return Ok(()) };
         let mut request = [0; 4096];
-        match stream.read(&mut request) {
+        let arrived = match receive(stream, &mut request) {
             Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
             // The client is gone.
-            Ok(0) | Err(_) => {
+            Ok((0, _)) | Err(_) => {
                 self.connections[number] = None;
                 return Ok(());
             }
-            Ok(_) => {}
-        }
+            Ok((_, arrived)) => arrived,
+        };
         if request.starts_with(b"GET /counts ") {
             return stream.write_all(&response("200 OK", &self.counts()));
         }

@@ -77,7 +77,9 @@ pub(crate) async fn measure(cell: &Cell, cancel: &CancellationToken) -> Result<M
     let memory_before_bytes = memory(&cell.pids);
     let open_loop = cell.rate.map(|requests_per_second| OpenLoop { requests_per_second, clients: cell.concurrency });
     let (mut first_client, mut workers) = (0, 0);
-    for clients in clients_by_worker(cell.concurrency, cell.protocol, cell.workers) {
+    let shares = clients_by_worker(cell.concurrency, cell.protocol, cell.workers);
+    let leaves_cores = shares.len() < cores() as usize;
+    for clients in shares {
         let request_timeout = cell.request_timeout;
         let (destination, protocol, mode) = (cell.destination.clone(), cell.protocol, cell.mode);
         let (ready, window, cancel) = (ready.clone(), window.clone(), stop.clone());
@@ -87,6 +89,7 @@ pub(crate) async fn measure(cell: &Cell, cancel: &CancellationToken) -> Result<M
             mode,
             open_loop,
             request_timeout,
+            leaves_cores,
             clients,
             first_client,
             ready,
@@ -163,8 +166,11 @@ fn clients_by_worker(clients: u32, protocol: Protocol, workers: Option<NonZeroU3
 
 /// Returns half of the cores: the measured servers run on the same machine and need the others.
 fn default_workers() -> u32 {
-    let cores = available_parallelism().map_or(1, |cores| u32::try_from(cores.get()).unwrap_or(u32::MAX));
-    (cores / 2).clamp(1, DEFAULT_WORKERS_MAX)
+    (cores() / 2).clamp(1, DEFAULT_WORKERS_MAX)
+}
+
+fn cores() -> u32 {
+    available_parallelism().map_or(1, |cores| u32::try_from(cores.get()).unwrap_or(u32::MAX))
 }
 
 fn memory(pids: &[u32]) -> u64 {

@@ -69,7 +69,12 @@ impl Pacer {
     /// Wakes clients until it is dropped.
     pub(crate) async fn run(&self) -> io::Result<()> {
         loop {
-            let Some(next) = self.wake_due(Instant::now()) else {
+            let (woken, next) = self.wake_due(Instant::now());
+            if woken {
+                // The clients send before the timer is set again.
+                tokio::task::yield_now().await;
+            }
+            let Some(next) = next else {
                 self.earlier.notified().await;
                 continue;
             };
@@ -98,17 +103,19 @@ impl Pacer {
         }
     }
 
-    /// Wakes the clients whose time has come; returns the next time.
-    fn wake_due(&self, now: Instant) -> Option<Instant> {
+    /// Wakes the clients whose time has come. Returns whether there were any, and the next time.
+    fn wake_due(&self, now: Instant) -> (bool, Option<Instant>) {
         let mut queue = self.due.borrow_mut();
+        let mut woken = false;
         while let Some(Reverse((due, client))) = queue.peek().copied() {
             if due > now {
-                return Some(due);
+                return (woken, Some(due));
             }
             queue.pop();
             self.wakers.borrow()[client as usize].notify_one();
+            woken = true;
         }
-        None
+        (woken, None)
     }
 }
 

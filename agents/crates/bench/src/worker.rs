@@ -8,7 +8,6 @@ use std::sync::atomic::AtomicU32;
 use std::time::{Duration, Instant};
 
 use fairlead_base::CancellationToken;
-use rustix::process::setpriority_process;
 use tokio::sync::{Semaphore, oneshot, watch};
 use tokio::task::{JoinSet, LocalSet};
 
@@ -24,9 +23,6 @@ use crate::pacer::Pacer;
 use crate::tally::{BusyClock, LoadTally};
 use crate::{http1, keepalive};
 
-/// Highest priority of a thread without real-time scheduling.
-const NICE_MIN: i32 = -20;
-
 /// Task of one worker.
 #[derive(Debug)]
 pub(crate) struct WorkerTask {
@@ -36,6 +32,8 @@ pub(crate) struct WorkerTask {
     /// `None`: closed loop.
     pub(crate) open_loop: Option<OpenLoop>,
     pub(crate) request_timeout: Duration,
+    /// True if the workers do not take all cores.
+    pub(crate) leaves_cores: bool,
     pub(crate) clients: u32,
     /// Number of the first client among those of all workers.
     pub(crate) first_client: u32,
@@ -54,7 +52,7 @@ pub(crate) fn spawn(task: WorkerTask) -> io::Result<oneshot::Receiver<LoadTally>
     };
     let (done, tally) = oneshot::channel();
     std::thread::Builder::new().name("bench".to_owned()).spawn(move || {
-        if task.open_loop.is_some() {
+        if task.open_loop.is_some() && task.leaves_cores {
             raise_priority();
         }
         let local = LocalSet::new();
@@ -66,11 +64,15 @@ pub(crate) fn spawn(task: WorkerTask) -> io::Result<oneshot::Receiver<LoadTally>
     Ok(tally)
 }
 
-/// Raises the priority of this thread if the system allows it. Clients on other machines would not wait for processes of this
-/// one.
+/// Gives this thread real-time priority if the system allows it and other cores are left. Clients on other machines would not
+/// wait for processes of this one.
+#[allow(unsafe_code)]
 fn raise_priority() {
-    if let Err(error) = setpriority_process(None, NICE_MIN) {
-        tracing::debug!(%error, "an open loop keeps the priority of other processes");
+    let parameters = libc::sched_param { sched_priority: 1 };
+    // SAFETY: the call reads one structure that outlives it; zero means this thread.
+    if unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const parameters) } != 0 {
+        let error = io::Error::last_os_error();
+        tracing::debug!(%error, "an open loop keeps its normal priority");
     }
 }
 
