@@ -28,6 +28,7 @@ const note = (line: string) => console.log(line);
 const { agent, stand, inject } = binaries(options.built);
 const ours = fairleadBench(agent);
 const peers = await peerGenerators(note);
+for (const { name, version } of peers) note(`${name}: ${version}`);
 const folder = mkdtempSync(join(tmpdir(), 'fairlead-generator-'));
 try {
   const comparisons = await compareOnNginx();
@@ -54,7 +55,9 @@ async function compareOnNginx(): Promise<Comparison[]> {
     configs: ['nginx-static.conf'],
     args: (config, prefix) => ['-c', config, '-p', prefix],
   });
-  const running = await nginx.start(await nginx.obtain(), { folder, certificate, app: '', clients: 32 });
+  const program = await nginx.obtain();
+  note(`target: ${program.version}`);
+  const running = await nginx.start(program, { folder, certificate, app: '', clients: 32 });
   try {
     const caFile = join(certificate, 'ca/ca.pem');
     const plain = { caFile, protocol: 'http1', connections: 32, streams: 1 } as const;

@@ -1,6 +1,7 @@
 //! Benchmark campaign of `fairlead-agent bench`: compares contenders of a JSON file, for people and for `e2e/perf`.
 
 use std::net::ToSocketAddrs;
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -28,6 +29,9 @@ pub struct Campaign {
     #[serde(default)]
     pub mode: Mode,
     pub concurrency: Vec<u32>,
+    /// Number of threads that generate load. Absent: half of the cores, because the measured servers need the others.
+    #[serde(default)]
+    pub workers: Option<NonZeroU32>,
     #[serde(default = "one")]
     pub repeats: u32,
     /// Requests per second of a whole row, for an open loop: requests are sent at fixed times and latency counts from these.
@@ -117,8 +121,8 @@ fn cell(campaign: &Campaign, contender: &Contender, concurrency: u32) -> Result<
         if !rate.is_finite() || rate <= 0.0 {
             return Err(unusable("its rate must be more than 0"));
         }
-        if protocol != Protocol::Http1 || campaign.mode != Mode::Keepalive {
-            return Err(unusable("an open loop needs HTTP/1.1 and kept connections"));
+        if campaign.mode != Mode::Keepalive {
+            return Err(unusable("an open loop needs kept connections"));
         }
     }
     let port = uri.port_u16().unwrap_or(if secure { 443 } else { 80 });
@@ -153,6 +157,7 @@ fn cell(campaign: &Campaign, contender: &Contender, concurrency: u32) -> Result<
         rate: campaign.rate,
         request_timeout: Duration::from_millis(campaign.request_timeout_ms),
         concurrency,
+        workers: campaign.workers,
         warmup: Duration::from_millis(campaign.warmup_ms),
         duration: Duration::from_millis(campaign.duration_ms),
         pids: contender.pids.clone(),

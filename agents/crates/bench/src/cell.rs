@@ -1,5 +1,6 @@
 //! One measurement: a destination, a protocol, a number of clients, a time.
 
+use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::available_parallelism;
@@ -24,6 +25,7 @@ const NEXT_ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 const READY_TIMEOUT: Duration = Duration::from_secs(120);
 /// Default limit of one request.
 pub(crate) const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
+const DEFAULT_WORKERS_MAX: u32 = 8;
 const READY_POLL: Duration = Duration::from_millis(5);
 
 /// Parameters of one measurement.
@@ -37,6 +39,8 @@ pub(crate) struct Cell {
     pub(crate) rate: Option<f64>,
     pub(crate) request_timeout: Duration,
     pub(crate) concurrency: u32,
+    /// Number of threads that generate load; `None`: half of the cores.
+    pub(crate) workers: Option<NonZeroU32>,
     pub(crate) warmup: Duration,
     pub(crate) duration: Duration,
     /// Processes to measure CPU and memory of.
@@ -82,7 +86,9 @@ pub(crate) async fn measure(
     let memory_before_bytes = memory(&cell.pids);
     let open_loop = cell.rate.map(|requests_per_second| OpenLoop { requests_per_second, clients: cell.concurrency });
     let (mut first_client, mut workers) = (0, 0);
-    for clients in clients_by_worker(cell.concurrency, cell.protocol) {
+    let shares = clients_by_worker(cell.concurrency, cell.protocol, cell.workers);
+    let leaves_cores = shares.len() < cores() as usize;
+    for clients in shares {
         let request_timeout = cell.request_timeout;
         let (destination, protocol, mode) = (cell.destination.clone(), cell.protocol, cell.mode);
         let (ready, window, cancel) = (ready.clone(), window.clone(), stop.clone());
@@ -92,6 +98,7 @@ pub(crate) async fn measure(
             mode,
             open_loop,
             request_timeout,
+            leaves_cores,
             clients,
             first_client,
             ready,
@@ -167,11 +174,11 @@ async fn wait_for_answers(ready: &AtomicU32, clients: u32) -> bool {
     }
 }
 
-/// Returns the number of clients by worker. Half of the cores generate load, and one worker has all streams of a connection.
-fn clients_by_worker(clients: u32, protocol: Protocol) -> Vec<u32> {
+/// Returns the number of clients by worker. One worker has all streams of a connection.
+fn clients_by_worker(clients: u32, protocol: Protocol, workers: Option<NonZeroU32>) -> Vec<u32> {
     let unit = protocol.clients_per_connection();
-    let cores = available_parallelism().map_or(1, |cores| u32::try_from(cores.get()).unwrap_or(u32::MAX));
-    let workers = (cores / 2).clamp(1, 8).min(clients.div_ceil(unit).max(1));
+    let workers = workers.map_or_else(default_workers, NonZeroU32::get);
+    let workers = workers.min(clients.div_ceil(unit).max(1));
     let units = clients.div_ceil(unit);
     let mut left = clients;
     (0..workers)
@@ -181,6 +188,15 @@ fn clients_by_worker(clients: u32, protocol: Protocol) -> Vec<u32> {
             mine
         })
         .collect()
+}
+
+/// Returns half of the cores: the measured servers run on the same machine and need the others.
+fn default_workers() -> u32 {
+    (cores() / 2).clamp(1, DEFAULT_WORKERS_MAX)
+}
+
+fn cores() -> u32 {
+    available_parallelism().map_or(1, |cores| u32::try_from(cores.get()).unwrap_or(u32::MAX))
 }
 
 fn memory(pids: &[u32]) -> u64 {
@@ -204,12 +220,11 @@ mod tests {
     fn every_client_has_a_worker_and_connections_are_whole() {
         for clients in [1, 2, 15, 16, 17, 33, 500, 9_000] {
             for protocol in [Protocol::Http1, Protocol::Http2, Protocol::Http3] {
-                let clients_by_worker = clients_by_worker(clients, protocol);
-                assert_eq!(clients_by_worker.iter().sum::<u32>(), clients, "{clients} {protocol:?}");
-                assert!(
-                    clients_by_worker.iter().all(|share| *share > 0),
-                    "{clients} {protocol:?}: {clients_by_worker:?}"
-                );
+                for workers in [None, NonZeroU32::new(3), NonZeroU32::new(64)] {
+                    let shares = clients_by_worker(clients, protocol, workers);
+                    assert_eq!(shares.iter().sum::<u32>(), clients, "{clients} {protocol:?}");
+                    assert!(shares.iter().all(|share| *share > 0), "{clients} {protocol:?}: {shares:?}");
+                }
             }
         }
     }

@@ -20,7 +20,7 @@ use crate::stream::ClientStream;
 use crate::tally::{BusyClock, LoadTally};
 
 /// Maximum number of streams on one HTTP/2 or HTTP/3 connection; more clients open more connections.
-const STREAMS_PER_CONNECTION: u32 = 16;
+pub(crate) const STREAMS_PER_CONNECTION: u32 = 16;
 
 /// Maximum number of first connections that one worker opens concurrently.
 pub(crate) const OPENINGS_MAX: usize = 32;
@@ -114,9 +114,7 @@ impl Shared {
             Ok(ClientStream::Tls(Box::new(stream)))
         };
         let limit = CONNECT_TIMEOUT.min(self.request_timeout);
-        let late =
-            || RequestError::new(FailureKind::Connect, format!("no connection within {} s", limit.as_secs_f64()));
-        tokio::time::timeout(limit, opening).await.unwrap_or_else(|_| Err(late()))
+        tokio::time::timeout(limit, opening).await.unwrap_or_else(|_| Err(RequestError::late_connection(limit)))
     }
 
     /// Counts a response that ended now; returns the time.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::io;
+use std::time::Duration;
 
 use serde::Serialize;
 
@@ -69,6 +70,21 @@ pub(crate) struct RequestError {
 impl RequestError {
     pub(crate) fn new(kind: FailureKind, source: impl Into<Box<dyn Error>>) -> Self {
         Self { kind, source: source.into() }
+    }
+
+    /// Returns the failure of a request without a response within `timeout`.
+    pub(crate) fn late(timeout: Duration) -> Self {
+        Self::new(FailureKind::Timeout, format!("no response within {} s", timeout.as_secs_f64()))
+    }
+
+    /// Returns the failure of a connection that was not open within `limit`.
+    pub(crate) fn late_connection(limit: Duration) -> Self {
+        Self::new(FailureKind::Connect, format!("no connection within {} s", limit.as_secs_f64()))
+    }
+
+    /// Returns the failure of a request with a connection that ended before its response.
+    pub(crate) fn ended_early() -> Self {
+        Self::new(FailureKind::Closed, "the connection was closed before the response ended")
     }
 
     /// Returns a function that gives an I/O error this kind.

@@ -1,22 +1,23 @@
-//! Closed-loop HTTP/1.1 client: one request, its complete response, the next request; on kept, fresh or resumed connections. In
-//! idle mode it sends one request and keeps the connection.
+//! HTTP/1.1 exchanges, and closed-loop clients on fresh or resumed connections: one request, its complete response, the next
+//! connection. In idle mode a client sends one request and keeps the connection.
 
 use std::pin::Pin;
-use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt, ReadBuf};
-use tokio::time::Sleep;
 
 use crate::client::{LoadTarget, SharedRef, pause_after_failure};
+use crate::deadline::Deadline;
 use crate::failure::{FailureKind, RequestError};
 use crate::mode::Mode;
+use crate::open_loop::Requester;
 use crate::response::{Response, ResponseParser};
 use crate::stream::ClientStream;
 use crate::tls::own_sessions;
 
 const BUFFER_BYTES: usize = 8 * 1024;
-const HEAD_BYTES_MAX: usize = 256 * 1024;
+/// Larger than any header section that the parser accepts in practice.
+pub(crate) const HEAD_BYTES_MAX: usize = 256 * 1024;
 
 /// Sends requests until its worker ends it.
 pub(crate) async fn run(shared: SharedRef) {
@@ -29,9 +30,8 @@ pub(crate) async fn run(shared: SharedRef) {
     let mut ready = false;
     loop {
         let outcome = match shared.mode {
-            Mode::Keepalive => request_loop(&destination, &request, &shared, &mut ready).await,
-            Mode::Fresh | Mode::Resumed => request_once(&destination, &request, &shared, &mut ready).await,
             Mode::Idle => request_and_idle(&destination, &request, &shared, &mut ready).await,
+            _ => request_once(&destination, &request, &shared, &mut ready).await,
         };
         if let Err(error) = outcome {
             shared.failed(&error);
@@ -45,39 +45,6 @@ pub(crate) fn request(destination: &LoadTarget, closes: bool) -> Vec<u8> {
     let close = if closes { "Connection: close\r\n" } else { "" };
     format!("GET {path} HTTP/1.1\r\nHost: {authority}\r\nUser-Agent: fairlead-bench\r\nAccept: */*\r\n{close}\r\n")
         .into_bytes()
-}
-
-/// Uses one connection until the server closes it cleanly (`Ok`) or it fails.
-async fn request_loop(
-    destination: &LoadTarget,
-    request: &[u8],
-    shared: &SharedRef,
-    ready: &mut bool,
-) -> Result<(), RequestError> {
-    // Limits concurrent openings: with thousands at once, the first responses would come only after the last handshake. Clients
-    // with a response must not delay the others.
-    let mut opening = if *ready {
-        None
-    } else {
-        Some(shared.openings.acquire().await.map_err(|error| RequestError::new(FailureKind::Connect, error))?)
-    };
-    let mut stream = shared.connect(destination).await?;
-    let mut exchanges = Exchanges::new(shared.request_timeout);
-    let mut started = Instant::now();
-    loop {
-        let response = exchanges.ask(&mut stream, request).await?;
-        // The end of an exchange is the start of the next.
-        started = shared.answered(started, response.status, response.body_bytes);
-        shared.ready(ready);
-        if let Some(opening) = opening.take() {
-            drop(opening);
-            shared.announced().await;
-            started = Instant::now();
-        }
-        if response.closes {
-            return Ok(());
-        }
-    }
 }
 
 /// Opens a connection for one request; the latency includes both.
@@ -121,15 +88,13 @@ pub(crate) struct Exchanges {
     /// End of the unparsed bytes, which start at 0.
     filled: usize,
     reader: ResponseParser,
-    timeout: Duration,
-    /// Expires at the deadline of a request or earlier, so that it need not be reset for every request.
-    timer: Pin<Box<Sleep>>,
+    deadline: Deadline,
 }
 
 impl Exchanges {
     pub(crate) fn new(timeout: Duration) -> Self {
-        let timer = Box::pin(tokio::time::sleep(timeout));
-        Self { buffer: vec![0; BUFFER_BYTES], filled: 0, reader: ResponseParser::new(), timeout, timer }
+        let (reader, deadline) = (ResponseParser::new(), Deadline::new(timeout));
+        Self { buffer: vec![0; BUFFER_BYTES], filled: 0, reader, deadline }
     }
 
     /// Sends a request and reads its complete response.
@@ -151,9 +116,7 @@ impl Exchanges {
                 }
             }
             if self.read(stream, started).await? == 0 {
-                let early =
-                    || RequestError::new(FailureKind::Closed, "the connection was closed before the response ended");
-                return self.reader.close().ok_or_else(early);
+                return self.reader.close().ok_or_else(RequestError::ended_early);
             }
         }
     }
@@ -161,31 +124,43 @@ impl Exchanges {
     /// Reads what has arrived, or waits for it until the request's deadline.
     async fn read(&mut self, stream: &mut ClientStream, started: Instant) -> Result<usize, RequestError> {
         if self.filled == self.buffer.len() {
-            // Larger than any header section that the parser accepts in practice.
             if self.filled >= HEAD_BYTES_MAX {
                 return Err(RequestError::new(FailureKind::Malformed, "the header section is too long"));
             }
             self.buffer.resize(self.filled * 2, 0);
         }
-        let (timeout, timer, filled) = (self.timeout, &mut self.timer, self.filled);
-        let mut buffer = ReadBuf::new(&mut self.buffer[filled..]);
-        let read = std::future::poll_fn(|cx| {
-            if let Poll::Ready(read) = Pin::new(&mut *stream).poll_read(cx, &mut buffer) {
-                return Poll::Ready(read.map_err(RequestError::io(FailureKind::Closed)));
-            }
-            while timer.as_mut().poll(cx).is_ready() {
-                let deadline = started + timeout;
-                if Instant::now() >= deadline {
-                    let late = format!("no response within {} s", timeout.as_secs_f64());
-                    return Poll::Ready(Err(RequestError::new(FailureKind::Timeout, late)));
-                }
-                timer.as_mut().reset(deadline.into());
-            }
-            Poll::Pending
-        });
-        read.await?;
+        let mut buffer = ReadBuf::new(&mut self.buffer[self.filled..]);
+        let read = std::future::poll_fn(|cx| Pin::new(&mut *stream).poll_read(cx, &mut buffer));
+        let read = async { read.await.map_err(RequestError::io(FailureKind::Closed)) };
+        self.deadline.limit(started, read).await?;
         let length = buffer.filled().len();
         self.filled += length;
         Ok(length)
+    }
+}
+
+/// Client of an open loop, with one kept connection. The next request after a failure or a close opens another.
+pub(crate) struct KeptClient {
+    request: Vec<u8>,
+    open: Option<(ClientStream, Exchanges)>,
+}
+
+impl KeptClient {
+    pub(crate) fn new(destination: &LoadTarget) -> Self {
+        Self { request: request(destination, false), open: None }
+    }
+}
+
+impl Requester for KeptClient {
+    async fn ask(&mut self, shared: &SharedRef) -> Result<Response, RequestError> {
+        let (mut stream, mut exchanges) = match self.open.take() {
+            Some(open) => open,
+            None => (shared.connect(&shared.destination).await?, Exchanges::new(shared.request_timeout)),
+        };
+        let response = exchanges.ask(&mut stream, &self.request).await?;
+        if !response.closes {
+            self.open = Some((stream, exchanges));
+        }
+        Ok(response)
     }
 }

@@ -1,78 +1,90 @@
-//! HTTP/3 clients on `quinn` and `h3`: a connection carries a fixed number of streams, each a separate closed loop. Each
-//! connection has its own socket, since servers distribute connections among cores by the client's port.
+//! HTTP/3 connections of the load generator, on `quinn` and `h3`. Each connection has its own socket, since servers distribute
+//! connections among cores by the client's port.
 
 use std::error::Error;
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
-use std::time::Instant;
 
 use bytes::{Buf, Bytes};
 use fairlead_model::UpstreamAddress;
 use h3::client::SendRequest;
+use h3::error::StreamError;
 use h3_quinn::OpenStreams;
-use http::{Method, Request, Version};
+use http::{Request, Version};
 use quinn::crypto::rustls::QuicClientConfig;
 use quinn::{ClientConfig, Endpoint, TransportConfig, VarInt};
 
-use crate::client::{SharedRef, pause_after_failure};
+use crate::client::Shared;
 use crate::connect::CONNECT_TIMEOUT;
 use crate::failure::{FailureKind, RequestError};
+use crate::multiplexed::{Driver, Multiplexed};
+use crate::response::Response;
 
 const STREAM_WINDOW_BYTES: u32 = 1024 * 1024;
+/// Transport errors from this code are TLS alerts (RFC 9000, section 20.1).
+const CRYPTO_ERROR_MIN: u64 = 0x100;
 
 type BoxError = Box<dyn Error>;
 
-/// Runs `streams` loops on one connection until the worker ends.
-pub(crate) async fn run(shared: SharedRef, streams: u32) {
-    let mut ready = vec![false; streams as usize];
-    loop {
-        if let Err(error) = connection(&shared, &mut ready).await {
-            shared.failed(&error);
+pub(crate) struct Http3;
+
+#[derive(Clone)]
+pub(crate) struct Sender {
+    requests: SendRequest<OpenStreams, Bytes>,
+    connection: quinn::Connection,
+}
+
+impl Multiplexed for Http3 {
+    const VERSION: Version = Version::HTTP_3;
+    type Sender = Sender;
+
+    async fn connect(shared: &Shared) -> Result<(Self::Sender, Driver), RequestError> {
+        let limit = CONNECT_TIMEOUT.min(shared.request_timeout);
+        let late = || RequestError::late_connection(limit);
+        let (endpoint, connection) =
+            tokio::time::timeout(limit, connect(shared)).await.map_err(|_| late())?.map_err(connect_failure)?;
+        let mut builder = h3::client::builder();
+        // Disables reserved frames, which would add load.
+        builder.send_grease(false);
+        let built = builder.build(h3_quinn::Connection::new(connection.clone())).await;
+        let (mut http3, requests) = built.map_err(|error| RequestError::new(FailureKind::Connect, error))?;
+        let driver = async move {
+            let ended = std::future::poll_fn(|cx| http3.poll_close(cx)).await;
+            tracing::debug!(%ended, "an HTTP/3 connection of the load generator ended");
+            endpoint.close(VarInt::from_u32(0), &[]);
+        };
+        Ok((Sender { requests, connection }, Box::pin(driver)))
+    }
+
+    async fn ready(sender: &mut Self::Sender) -> Result<(), RequestError> {
+        match sender.connection.close_reason() {
+            Some(reason) => Err(RequestError::new(FailureKind::Closed, reason)),
+            None => Ok(()),
         }
-        pause_after_failure().await;
+    }
+
+    async fn send(sender: &mut Self::Sender, request: &Request<()>) -> Result<Response, RequestError> {
+        let connection = sender.connection.clone();
+        exchange(&mut sender.requests, request).await.map_err(|error| failure(error, &connection))
     }
 }
 
-async fn connection(shared: &SharedRef, ready: &mut [bool]) -> Result<(), RequestError> {
-    let unopened = |error: BoxError| RequestError::new(FailureKind::Connect, error);
-    let late = || unopened("no connection within 10 s".into());
-    let (endpoint, quic) =
-        tokio::time::timeout(CONNECT_TIMEOUT, connect(shared)).await.map_err(|_| late())?.map_err(unopened)?;
-    let mut builder = h3::client::builder();
-    // Disables reserved frames, which would add load.
-    builder.send_grease(false);
-    let (mut connection, sender) =
-        builder.build(h3_quinn::Connection::new(quic)).await.map_err(|error| unopened(error.into()))?;
-    let destination = &shared.destination;
-    let request = Request::builder()
-        .method(Method::GET)
-        .version(Version::HTTP_3)
-        .uri(format!("https://{}{}", destination.authority, destination.path))
-        .header("user-agent", "fairlead-bench")
-        .body(())
-        .map_err(|error| RequestError::new(FailureKind::Malformed, error))?;
-    let mut loops = tokio::task::JoinSet::new();
-    for said in ready.iter() {
-        loops.spawn_local(request_loop(sender.clone(), request.clone(), shared.clone(), *said));
+async fn exchange(
+    requests: &mut SendRequest<OpenStreams, Bytes>,
+    request: &Request<()>,
+) -> Result<Response, StreamError> {
+    let mut stream = requests.send_request(request.clone()).await?;
+    stream.finish().await?;
+    let status = stream.recv_response().await?.status().as_u16();
+    let mut body_bytes = 0;
+    while let Some(data) = stream.recv_data().await? {
+        body_bytes += data.remaining() as u64;
     }
-    drop(sender);
-    let ended: BoxError = tokio::select! {
-        ended = std::future::poll_fn(|cx| connection.poll_close(cx)) => ended.into(),
-        failed = loops.join_next() => match failed {
-            Some(Ok(Err(error))) => error.into(),
-            Some(Err(error)) => error.into(),
-            Some(Ok(Ok(never))) => match never {},
-            None => io::Error::from(io::ErrorKind::ConnectionReset).into(),
-        },
-    };
-    endpoint.close(VarInt::from_u32(0), &[]);
-    // An ended stream closes its connection. All its clients count as ready, since the others would never become ready.
-    ready.fill(true);
-    Err(RequestError::new(FailureKind::Closed, ended))
+    Ok(Response { status, body_bytes, closes: false })
 }
 
-async fn connect(shared: &SharedRef) -> Result<(Endpoint, quinn::Connection), BoxError> {
+async fn connect(shared: &Shared) -> Result<(Endpoint, quinn::Connection), BoxError> {
     let destination = &shared.destination;
     let (tls, name) = destination.tls.clone().ok_or_else(|| io::Error::other("HTTP/3 is spoken over TLS only"))?;
     let UpstreamAddress::Tcp { address, .. } = destination.address else {
@@ -91,22 +103,25 @@ async fn connect(shared: &SharedRef) -> Result<(Endpoint, quinn::Connection), Bo
     Ok((endpoint, connection))
 }
 
-async fn request_loop(
-    mut sender: SendRequest<OpenStreams, Bytes>,
-    request: Request<()>,
-    shared: SharedRef,
-    mut ready: bool,
-) -> Result<std::convert::Infallible, h3::error::StreamError> {
-    loop {
-        let started = Instant::now();
-        let mut stream = sender.send_request(request.clone()).await?;
-        stream.finish().await?;
-        let status = stream.recv_response().await?.status().as_u16();
-        let mut body_bytes = 0;
-        while let Some(data) = stream.recv_data().await? {
-            body_bytes += data.remaining() as u64;
+fn connect_failure(error: BoxError) -> RequestError {
+    let kind = match error.downcast_ref::<quinn::ConnectionError>() {
+        Some(quinn::ConnectionError::TransportError(error)) if u64::from(error.code) >= CRYPTO_ERROR_MIN => {
+            FailureKind::Tls
         }
-        shared.answered(started, status, body_bytes);
-        shared.ready(&mut ready);
-    }
+        _ => FailureKind::Connect,
+    };
+    RequestError::new(kind, error)
+}
+
+/// Gives an error its kind. Bytes that are not valid fail the stream, or make this side close the connection.
+fn failure(error: StreamError, connection: &quinn::Connection) -> RequestError {
+    let is_invalid = match error {
+        StreamError::StreamError { .. } | StreamError::HeaderTooBig { .. } => true,
+        StreamError::RemoteTerminate { .. } => false,
+        _ => matches!(
+            connection.close_reason(),
+            Some(quinn::ConnectionError::LocallyClosed | quinn::ConnectionError::TransportError(_))
+        ),
+    };
+    RequestError::new(if is_invalid { FailureKind::Malformed } else { FailureKind::Closed }, error)
 }

@@ -1,16 +1,19 @@
-//! Load generator and benchmark plans: HTTP/1.1, HTTP/2 and HTTP/3 in a closed loop, HTTP/1.1 also in an open loop. Rounds
-//! interleave the contenders (A B C A B C), so that noise affects all alike.
+//! Load generator and benchmark plans: HTTP/1.1, HTTP/2 and HTTP/3 in a closed or an open loop. Rounds interleave the contenders
+//! (A B C A B C), so that noise affects all alike.
 
 mod campaign;
 mod cell;
 mod client;
 mod connect;
+mod deadline;
 mod error;
 mod failure;
 mod http1;
 mod http2;
 mod http3;
+mod keepalive;
 mod mode;
+mod multiplexed;
 mod open_loop;
 mod pacer;
 mod plan;
@@ -20,6 +23,7 @@ mod schedule;
 mod stream;
 mod tally;
 mod tls;
+mod transport;
 mod worker;
 
 pub use campaign::{Campaign, Contender, run_campaign};

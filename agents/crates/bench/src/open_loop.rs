@@ -1,14 +1,18 @@
-//! Open-loop HTTP/1.1 client: sends at scheduled times, whatever the server does. A late client sends at once and keeps its
+//! Open-loop client: sends at scheduled times, whatever the server does. A late client sends at once and keeps its
 //! schedule; latency counts from the schedule, so a slow response also counts for the requests that it delays.
 
 use std::time::Instant;
 
-use crate::client::{LoadTarget, SharedRef, pause_after_failure};
+use crate::client::{SharedRef, pause_after_failure};
 use crate::failure::RequestError;
-use crate::http1::{Exchanges, request};
 use crate::response::Response;
 use crate::schedule::{Lateness, Schedule};
-use crate::stream::ClientStream;
+
+/// Client that sends one request at a time.
+pub(crate) trait Requester {
+    /// Sends a request and reads its complete response, on a new connection if there is none.
+    async fn ask(&mut self, shared: &SharedRef) -> Result<Response, RequestError>;
+}
 
 /// Rate of all clients of a measurement.
 #[derive(Debug, Clone, Copy)]
@@ -18,10 +22,16 @@ pub(crate) struct OpenLoop {
     pub(crate) clients: u32,
 }
 
+impl OpenLoop {
+    /// Returns the requests per second of a part of the clients.
+    pub(crate) fn share_of(self, clients: u32) -> f64 {
+        self.requests_per_second * f64::from(clients) / f64::from(self.clients.max(1))
+    }
+}
+
 /// Sends the requests of one client. Ends when the last request sent within the measured time has ended.
-pub(crate) async fn run(shared: SharedRef, open_loop: OpenLoop, client: u32) {
-    let mut client_connection = Connection { request: request(&shared.destination, false), open: None };
-    open(&shared, &mut client_connection).await;
+pub(crate) async fn run(shared: SharedRef, open_loop: OpenLoop, client: u32, mut requester: impl Requester) {
+    open(&shared, &mut requester).await;
     shared.announced().await;
     let Some(window) = *shared.announcement.borrow() else { return };
     // The worker may not have seen the announcement yet, and the first request must count.
@@ -42,7 +52,7 @@ pub(crate) async fn run(shared: SharedRef, open_loop: OpenLoop, client: u32) {
             shared.tally.borrow_mut().open_loop.send(Lateness::of(scheduled, idle_since, now));
         }
         shared.busy.borrow_mut().start(now);
-        idle_since = match client_connection.ask(&shared, &shared.destination).await {
+        idle_since = match requester.ask(&shared).await {
             Ok(response) => shared.answered_scheduled(scheduled, response.status, response.body_bytes),
             Err(error) => {
                 shared.failed_at(&error, scheduled);
@@ -55,10 +65,10 @@ pub(crate) async fn run(shared: SharedRef, open_loop: OpenLoop, client: u32) {
 }
 
 /// Sends requests until the first response or the announcement of the measured time.
-async fn open(shared: &SharedRef, connection: &mut Connection) {
+async fn open(shared: &SharedRef, requester: &mut impl Requester) {
     let Ok(_opening) = shared.openings.acquire().await else { return };
     while shared.announcement.borrow().is_none() {
-        match connection.ask(shared, &shared.destination).await {
+        match requester.ask(shared).await {
             Ok(response) => {
                 shared.answered(Instant::now(), response.status, response.body_bytes);
                 shared.ready(&mut false);
@@ -69,25 +79,5 @@ async fn open(shared: &SharedRef, connection: &mut Connection) {
                 pause_after_failure().await;
             }
         }
-    }
-}
-
-/// Connection of a client, opened again for the next request after a failure or a close.
-struct Connection {
-    request: Vec<u8>,
-    open: Option<(ClientStream, Exchanges)>,
-}
-
-impl Connection {
-    async fn ask(&mut self, shared: &SharedRef, destination: &LoadTarget) -> Result<Response, RequestError> {
-        let (mut stream, mut exchanges) = match self.open.take() {
-            Some(open) => open,
-            None => (shared.connect(destination).await?, Exchanges::new(shared.request_timeout)),
-        };
-        let response = exchanges.ask(&mut stream, &self.request).await?;
-        if !response.closes {
-            self.open = Some((stream, exchanges));
-        }
-        Ok(response)
     }
 }

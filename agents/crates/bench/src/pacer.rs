@@ -1,5 +1,5 @@
 //! Timer of one worker's open loop. Tokio's timers have a resolution of 1 ms, which would add to every latency; a timerfd has
-//! that of the kernel.
+//! that of the kernel. It expires early, and the thread polls until the send time, because an idle core wakes late.
 
 use std::cell::RefCell;
 use std::cmp::Reverse;
@@ -15,6 +15,11 @@ use rustix::time::{
 use tokio::net::unix::pipe::Receiver;
 use tokio::sync::Notify;
 
+/// Longest time between the expiry of the timer and the send time.
+const LEAD_MAX: Duration = Duration::from_micros(200);
+/// Maximum share of the time in which the thread polls.
+const POLL_SHARE_MAX: f64 = 0.1;
+
 /// Wakes clients at their send times.
 #[derive(Debug)]
 pub(crate) struct Pacer {
@@ -24,13 +29,17 @@ pub(crate) struct Pacer {
     wakers: RefCell<Vec<Arc<Notify>>>,
     /// Announces a time before the earliest one.
     earlier: Notify,
+    /// Time by which the timer expires early.
+    lead: Duration,
 }
 
 impl Pacer {
-    pub(crate) fn new() -> io::Result<Self> {
+    /// Creates a pacer for a mean rate of sends.
+    pub(crate) fn new(sends_per_second: f64) -> io::Result<Self> {
         let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
         let timer = Receiver::from_owned_fd_unchecked(timerfd_create(TimerfdClockId::Monotonic, flags)?)?;
-        Ok(Self { timer, due: RefCell::default(), wakers: RefCell::default(), earlier: Notify::new() })
+        let lead = LEAD_MAX.min(Duration::from_secs_f64(POLL_SHARE_MAX / sends_per_second.max(1.0)));
+        Ok(Self { timer, due: RefCell::default(), wakers: RefCell::default(), earlier: Notify::new(), lead })
     }
 
     /// Registers a client; `wait` takes its number.
@@ -60,11 +69,22 @@ impl Pacer {
     /// Wakes clients until it is dropped.
     pub(crate) async fn run(&self) -> io::Result<()> {
         loop {
-            let Some(next) = self.wake_due(Instant::now()) else {
+            let (woken, next) = self.wake_due(Instant::now());
+            if woken {
+                // The clients send before the timer is set again.
+                tokio::task::yield_now().await;
+            }
+            let Some(next) = next else {
                 self.earlier.notified().await;
                 continue;
             };
-            set(&self.timer, next.saturating_duration_since(Instant::now()))?;
+            let left = next.saturating_duration_since(Instant::now());
+            if left <= self.lead {
+                // Serves the connections in between.
+                tokio::task::yield_now().await;
+                continue;
+            }
+            set(&self.timer, left - self.lead)?;
             tokio::select! {
                 ready = self.timer.readable() => {
                     ready?;
@@ -83,17 +103,19 @@ impl Pacer {
         }
     }
 
-    /// Wakes the clients whose time has come; returns the next time.
-    fn wake_due(&self, now: Instant) -> Option<Instant> {
+    /// Wakes the clients whose time has come. Returns whether there were any, and the next time.
+    fn wake_due(&self, now: Instant) -> (bool, Option<Instant>) {
         let mut queue = self.due.borrow_mut();
+        let mut woken = false;
         while let Some(Reverse((due, client))) = queue.peek().copied() {
             if due > now {
-                return Some(due);
+                return (woken, Some(due));
             }
             queue.pop();
             self.wakers.borrow()[client as usize].notify_one();
+            woken = true;
         }
-        None
+        (woken, None)
     }
 }
 
@@ -112,7 +134,7 @@ mod tests {
 
     #[tokio::test]
     async fn clients_wake_in_the_order_of_their_times_and_never_early() {
-        let pacer = Pacer::new().unwrap();
+        let pacer = Pacer::new(300.0).unwrap();
         let order = RefCell::new(Vec::new());
         let start = Instant::now();
         let wait = async |ms| {

@@ -240,6 +240,7 @@ fn cell(plan: &BenchmarkPlan, targets: &Targets, step: PlannedCell) -> Result<Ce
         rate: plan.rate.map(|rate| if is_burst { rate * BURST } else { rate }),
         request_timeout: REQUEST_TIMEOUT,
         concurrency: step.concurrency,
+        workers: None,
         warmup: plan.warmup,
         duration: plan.duration,
         pids: if step.target == BenchmarkTarget::Direct { Vec::new() } else { endpoint.pids.clone() },

@@ -1,5 +1,7 @@
 //! Minimal HTTP/1.1 response parser of the load generator: status, end of the body and its length.
 
+use std::mem::MaybeUninit;
+
 const HEADERS_MAX: usize = 64;
 
 /// Result of parsing a buffer.
@@ -87,9 +89,10 @@ impl ResponseParser {
     }
 
     fn head(&mut self, input: &[u8]) -> Result<usize, MalformedResponse> {
-        let mut headers = [httparse::EMPTY_HEADER; HEADERS_MAX];
-        let mut parsed = httparse::Response::new(&mut headers);
-        let length = match parsed.parse(input) {
+        let mut headers = [const { MaybeUninit::uninit() }; HEADERS_MAX];
+        let mut parsed = httparse::Response::new(&mut []);
+        let config = httparse::ParserConfig::default();
+        let length = match config.parse_response_with_uninit_headers(&mut parsed, input, &mut headers) {
             Ok(httparse::Status::Complete(length)) => length,
             Ok(httparse::Status::Partial) => return Ok(0),
             Err(_) => return Err(MalformedResponse("its head can't be parsed")),

@@ -63,6 +63,8 @@ pub struct CampaignRow {
     pub cpu_us_per_request: Option<f64>,
     /// CPU time of the load generator per request, in microseconds.
     pub generator_cpu_us_per_request: Option<f64>,
+    /// Number of threads that generated load.
+    pub generator_workers: u32,
     /// CPU time of the load generator, as a share of the cores that its threads can use.
     pub generator_cpu_share: f64,
     /// True if the generator limits the result: `generator_cpu_share` is at least 0.9, or 1 % of an open loop's sends are more
@@ -140,6 +142,7 @@ pub(crate) fn row(contender: &Contender, round: u32, cell: &Cell, measured: Meas
         open_loop,
         cpu_us_per_request: each(cpu),
         generator_cpu_us_per_request: each(generator_cpu),
+        generator_workers: workers,
         generator_cpu_share,
         memory_before_bytes,
         memory_bytes,

@@ -9,15 +9,19 @@ use std::time::{Duration, Instant};
 
 use fairlead_base::CancellationToken;
 use tokio::sync::{Semaphore, oneshot, watch};
-use tokio::task::LocalSet;
+use tokio::task::{JoinSet, LocalSet};
 
-use crate::client::{LoadTarget, OPENINGS_MAX, Protocol, Shared, Window};
+use crate::client::{LoadTarget, OPENINGS_MAX, Protocol, STREAMS_PER_CONNECTION, Shared, SharedRef, Window};
 use crate::connect::ClientSockets;
+use crate::http1::KeptClient;
+use crate::http2::Http2;
+use crate::http3::Http3;
 use crate::mode::Mode;
+use crate::multiplexed::{Multiplexed, SharedConnection, StreamClient};
 use crate::open_loop::{self, OpenLoop};
 use crate::pacer::Pacer;
 use crate::tally::{BusyClock, LoadTally};
-use crate::{http1, http2, http3};
+use crate::{http1, keepalive};
 
 /// Task of one worker.
 #[derive(Debug)]
@@ -28,6 +32,8 @@ pub(crate) struct WorkerTask {
     /// `None`: closed loop.
     pub(crate) open_loop: Option<OpenLoop>,
     pub(crate) request_timeout: Duration,
+    /// True if the workers do not take all cores.
+    pub(crate) leaves_cores: bool,
     pub(crate) clients: u32,
     /// Number of the first client among those of all workers.
     pub(crate) first_client: u32,
@@ -42,10 +48,13 @@ pub(crate) fn spawn(task: WorkerTask) -> io::Result<oneshot::Receiver<LoadTally>
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let pacer = {
         let _entered = runtime.enter();
-        Pacer::new()?
+        Pacer::new(task.open_loop.map_or(0.0, |open_loop| open_loop.share_of(task.clients)))?
     };
     let (done, tally) = oneshot::channel();
     std::thread::Builder::new().name("bench".to_owned()).spawn(move || {
+        if task.open_loop.is_some() && task.leaves_cores {
+            raise_priority();
+        }
         let local = LocalSet::new();
         let tally = runtime.block_on(local.run_until(work(task, pacer)));
         if done.send(tally).is_err() {
@@ -53,6 +62,18 @@ pub(crate) fn spawn(task: WorkerTask) -> io::Result<oneshot::Receiver<LoadTally>
         }
     })?;
     Ok(tally)
+}
+
+/// Gives this thread real-time priority if the system allows it and other cores are left. Clients on other machines would not
+/// wait for processes of this one.
+#[allow(unsafe_code)]
+fn raise_priority() {
+    let parameters = libc::sched_param { sched_priority: 1 };
+    // SAFETY: the call reads one structure that outlives it; zero means this thread.
+    if unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const parameters) } != 0 {
+        let error = io::Error::last_os_error();
+        tracing::debug!(%error, "an open loop keeps its normal priority");
+    }
 }
 
 async fn work(task: WorkerTask, pacer: Pacer) -> LoadTally {
@@ -76,29 +97,26 @@ async fn work(task: WorkerTask, pacer: Pacer) -> LoadTally {
         tally,
         ready,
     });
-    let mut tasks = tokio::task::JoinSet::new();
+    let mut tasks = JoinSet::new();
     let prepared = shared.clone();
     tasks.spawn_local(async move { prepared.prepare().await });
     match protocol {
+        Protocol::Http1 if mode == Mode::Keepalive && open_loop.is_none() => {
+            tasks.spawn_local(keepalive::run(shared.clone(), clients));
+        }
         Protocol::Http1 => {
             for client in first_client..first_client + clients {
                 match open_loop {
-                    Some(open_loop) => tasks.spawn_local(open_loop::run(shared.clone(), open_loop, client)),
+                    Some(open_loop) => {
+                        let requester = KeptClient::new(&shared.destination);
+                        tasks.spawn_local(open_loop::run(shared.clone(), open_loop, client, requester))
+                    }
                     None => tasks.spawn_local(http1::run(shared.clone())),
                 };
             }
         }
-        Protocol::Http2 | Protocol::Http3 => {
-            let most = protocol.clients_per_connection();
-            for first in (0..clients).step_by(most as usize) {
-                let streams = most.min(clients - first);
-                if protocol == Protocol::Http2 {
-                    tasks.spawn_local(http2::run(shared.clone(), streams));
-                } else {
-                    tasks.spawn_local(http3::run(shared.clone(), streams));
-                }
-            }
-        }
+        Protocol::Http2 => spawn_streams::<Http2>(&mut tasks, &shared, open_loop, first_client, clients),
+        Protocol::Http3 => spawn_streams::<Http3>(&mut tasks, &shared, open_loop, first_client, clients),
     }
     let measured = async {
         let known = window.wait_for(Option::is_some).await.ok().and_then(|window| *window);
@@ -116,4 +134,27 @@ async fn work(task: WorkerTask, pacer: Pacer) -> LoadTally {
     }
     tasks.shutdown().await;
     shared.tally.take()
+}
+
+/// Starts clients that share connections.
+fn spawn_streams<P: Multiplexed>(
+    tasks: &mut JoinSet<()>,
+    shared: &SharedRef,
+    open_loop: Option<OpenLoop>,
+    first_client: u32,
+    clients: u32,
+) {
+    let mut connection = SharedConnection::<P>::new(shared.clone());
+    for number in 0..clients {
+        if number > 0 && number.is_multiple_of(STREAMS_PER_CONNECTION) {
+            connection = SharedConnection::new(shared.clone());
+        }
+        match (StreamClient::new(connection.clone()), open_loop) {
+            (Ok(client), None) => tasks.spawn_local(client.run()),
+            (Ok(client), Some(open_loop)) => {
+                tasks.spawn_local(open_loop::run(shared.clone(), open_loop, first_client + number, client))
+            }
+            (Err(error), _) => return shared.failed(&error),
+        };
+    }
 }

@@ -99,6 +99,7 @@ async fn measured(server: &Server, mode: Mode, clients: u32) -> Result<CampaignR
         mode,
         concurrency: vec![clients],
         repeats: 1,
+        workers: None,
         rate: None,
         request_timeout_ms: 30_000,
         duration_ms: 150,

@@ -216,6 +216,7 @@ async fn a_row_from_a_file_names_its_path() {
         ],
         mode: Mode::Fresh,
         concurrency: vec![2],
+        workers: None,
         rate: None,
         request_timeout_ms: 30_000,
         repeats: 1,
