@@ -32,6 +32,7 @@ const PLAN: BenchmarkPlan = {
   repeats: 1,
   durationMs: 1500,
   warmupMs: 300,
+  thresholds: [],
 };
 
 const UNFINISHED = new Set(['queued', 'building', 'releasing', 'rolling_out']);

@@ -4,11 +4,13 @@ import { runIdSchema } from '@fairlead/contract/ids';
 import { z } from 'zod';
 import {
   benchmarkFactsSchema,
+  benchmarkOutcomeSchema,
   benchmarkProtocolSchema,
   benchmarkStateSchema,
   benchmarkTargetSchema,
   networkPathSchema,
   storedPlanSchema,
+  thresholdResultSchema,
 } from './schema.ts';
 
 const count = z.number().int().min(0);
@@ -49,6 +51,8 @@ export const benchmarkDocumentSchema = z.object({
   finishedAt: z.iso.datetime().nullable(),
   plan: storedPlanSchema,
   facts: benchmarkFactsSchema.nullable().describe('What was measured: release, agent and machine.'),
+  outcome: benchmarkOutcomeSchema.describe('Outcome of the thresholds of the plan.'),
+  thresholds: z.array(thresholdResultSchema).describe('Results of the thresholds of the plan, in its order.'),
   rows: z.array(rawRowSchema),
 });
 export type BenchmarkDocument = z.infer<typeof benchmarkDocumentSchema>;

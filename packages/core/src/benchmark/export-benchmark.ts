@@ -3,8 +3,10 @@ import { bucketLowerUs, bucketUpperUs, decodeHistogram } from '@fairlead/contrac
 import { AppError, type Ctx } from '../kernel/index.ts';
 import { wholeReach } from '../role/index.ts';
 import { type BenchmarkDocument, benchmarkDocumentSchema } from './document.ts';
+import { toRowView } from './rules.ts';
 import type { BenchmarkRef } from './schema.ts';
 import { loadRuns } from './store.ts';
+import { evaluateThresholds } from './thresholds.ts';
 
 export async function exportBenchmark(ctx: Ctx, { runId }: BenchmarkRef): Promise<BenchmarkDocument> {
   const [run] = await loadRuns(ctx, { reach: wholeReach, id: runId, limit: 1 });
@@ -23,6 +25,8 @@ export async function exportBenchmark(ctx: Ctx, { runId }: BenchmarkRef): Promis
     finishedAt: run.finishedAt?.toISOString() ?? null,
     plan: run.plan,
     facts: run.facts,
+    outcome: run.outcome,
+    thresholds: run.state === 'succeeded' ? evaluateThresholds(run.plan.thresholds, rows.map(toRowView)) : [],
     rows: rows.map((row) => ({
       ...row,
       requests: Number(row.requests),

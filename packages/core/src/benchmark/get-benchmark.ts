@@ -4,6 +4,7 @@ import { wholeReach } from '../role/index.ts';
 import { toRowView } from './rules.ts';
 import type { BenchmarkDetail, BenchmarkRef } from './schema.ts';
 import { loadRuns } from './store.ts';
+import { evaluateThresholds } from './thresholds.ts';
 
 export async function getBenchmark(ctx: Ctx, input: BenchmarkRef): Promise<BenchmarkDetail> {
   const { runId } = input;
@@ -13,5 +14,11 @@ export async function getBenchmark(ctx: Ctx, input: BenchmarkRef): Promise<Bench
     where: { runId, organizationId: ctx.organizationId },
     orderBy: { position: 'asc' },
   });
-  return { ...run, rows: rows.map(toRowView), canCancel: run.state === 'queued' || run.state === 'running' };
+  const views = rows.map(toRowView);
+  return {
+    ...run,
+    rows: views,
+    thresholds: run.state === 'succeeded' ? evaluateThresholds(run.plan.thresholds, views) : [],
+    canCancel: run.state === 'queued' || run.state === 'running',
+  };
 }

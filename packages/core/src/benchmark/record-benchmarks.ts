@@ -14,7 +14,15 @@ import { newId } from '@fairlead/contract/ids';
 import { AppError, clipText, notifyChange, type OrganizationCtx } from '../kernel/index.ts';
 import { bumpServer } from '../server/index.ts';
 import { liveReleaseNumber } from './facts.ts';
-import { type BenchmarkState, benchmarkFactsSchema, type NetworkPathName } from './schema.ts';
+import { toRowView } from './rules.ts';
+import {
+  type BenchmarkOutcome,
+  type BenchmarkState,
+  benchmarkFactsSchema,
+  type NetworkPathName,
+  storedPlanSchema,
+} from './schema.ts';
+import { evaluateThresholds, outcomeOf } from './thresholds.ts';
 
 export interface BenchmarkReport {
   readonly serverId: string;
@@ -63,6 +71,7 @@ export async function recordBenchmarks(ctx: OrganizationCtx, input: BenchmarkRep
       rowsTotal: true,
       startedAt: true,
       facts: true,
+      plan: true,
     },
     orderBy: { id: 'asc' },
   });
@@ -85,6 +94,7 @@ export async function recordBenchmarks(ctx: OrganizationCtx, input: BenchmarkRep
         startedAt: run.startedAt ?? now,
         ...(finished ? { finishedAt: now, ...(await endFactsOf(ctx, { ...run, serverId: input.serverId })) } : {}),
         ...(state === 'failed' ? failureOf(status) : {}),
+        ...(state === 'succeeded' ? { outcome: await outcomeOfRun(ctx, run) } : {}),
       },
     });
     if (count > 0 && finished) await bumpServer(ctx, input.serverId);
@@ -103,6 +113,16 @@ async function endFactsOf(ctx: OrganizationCtx, { facts, appId, environmentId, s
   if (facts === null) return {};
   const endReleaseNumber = await liveReleaseNumber(ctx, { appId, environmentId, serverId });
   return { facts: { ...benchmarkFactsSchema.parse(facts), endReleaseNumber } };
+}
+
+async function outcomeOfRun(
+  { tx, organizationId }: OrganizationCtx,
+  { id, plan }: { readonly id: string; readonly plan: unknown },
+): Promise<BenchmarkOutcome> {
+  const { thresholds } = storedPlanSchema.parse(plan);
+  if (thresholds.length === 0) return 'none';
+  const rows = await tx.benchmarkRow.findMany({ where: { runId: id, organizationId } });
+  return outcomeOf('succeeded', evaluateThresholds(thresholds, rows.map(toRowView)));
 }
 
 async function storeRows(ctx: OrganizationCtx, runId: string, rows: readonly BenchmarkRow[]): Promise<number> {

@@ -3,6 +3,7 @@
 import { appIdSchema, environmentIdSchema, releaseIdSchema, runIdSchema, serverIdSchema } from '@fairlead/contract/ids';
 import { z } from 'zod';
 import { pageInputSchema, pageSchema } from '../kernel/page.ts';
+import { thresholdMetrics, thresholdsMax } from './thresholds.ts';
 
 export const benchmarkTargetSchema = z.enum(['proxy', 'direct']);
 export const benchmarkProtocolSchema = z.enum(['http1', 'http2', 'http3']);
@@ -15,6 +16,34 @@ export type NetworkPathName = z.infer<typeof networkPathSchema>;
 export type BenchmarkState = z.infer<typeof benchmarkStateSchema>;
 
 const unique = (values: readonly unknown[]): boolean => new Set(values).size === values.length;
+
+const concurrencySchema = z.number().int().min(1).max(1024);
+const limitSchema = z.number().min(0).max(1e12);
+
+/** Limit of a metric. It holds for every row that has the metric and fits its `target`, `protocol` and `concurrency`. */
+export const thresholdSchema = z
+  .object({
+    metric: z.enum(thresholdMetrics),
+    max: limitSchema.optional(),
+    min: limitSchema.optional(),
+    target: benchmarkTargetSchema.optional(),
+    protocol: benchmarkProtocolSchema.optional(),
+    concurrency: concurrencySchema.optional(),
+  })
+  .superRefine(({ metric, max, min }, { addIssue }) => {
+    const path = max === undefined ? ['min'] : ['max'];
+    if ((max === undefined) === (min === undefined)) {
+      addIssue({ code: 'custom', path, message: 'A threshold has either a maximum or a minimum.' });
+    }
+    const limit = max ?? min ?? 0;
+    if (metric === 'success_percent' && limit > 100) {
+      addIssue({ code: 'custom', path, message: 'A success rate is at most 100 %.' });
+    }
+    if (max === 0 && metric !== 'success_percent') {
+      addIssue({ code: 'custom', path, message: 'A maximum of 0 can never pass.' });
+    }
+  });
+export type Threshold = z.infer<typeof thresholdSchema>;
 
 export const benchmarkPlanSchema = z.object({
   /** Target host; default: the app's first domain. */
@@ -37,7 +66,7 @@ export const benchmarkPlanSchema = z.object({
     .refine(unique, 'Name each protocol once.')
     .default(['http1', 'http2']),
   concurrency: z
-    .array(z.number().int().min(1).max(1024))
+    .array(concurrencySchema)
     .min(1)
     .max(8)
     .refine(unique, 'Name each concurrency once.')
@@ -46,6 +75,8 @@ export const benchmarkPlanSchema = z.object({
   repeats: z.number().int().min(1).max(9).default(3),
   durationMs: z.number().int().min(500).max(30_000).default(2000),
   warmupMs: z.number().int().min(0).max(5000).default(500),
+  /** Limits that decide the outcome of the run. */
+  thresholds: z.array(thresholdSchema).max(thresholdsMax).default([]),
 });
 export type BenchmarkPlan = z.infer<typeof benchmarkPlanSchema>;
 
@@ -94,6 +125,32 @@ export const benchmarkRowSchema = z.object({
 });
 export type BenchmarkRowView = z.infer<typeof benchmarkRowSchema>;
 
+/** `none`: the plan has no thresholds, or the run has not succeeded. */
+export const benchmarkOutcomeSchema = z.enum(['passed', 'failed', 'none']);
+export type BenchmarkOutcome = z.infer<typeof benchmarkOutcomeSchema>;
+
+export const thresholdResultSchema = z.object({
+  threshold: thresholdSchema,
+  passed: z.boolean(),
+  /** False if the limit lies inside the interval of a cell, or a cell has fewer than three rounds. */
+  certain: z.boolean(),
+  /** Measured cells that the threshold holds for; empty: none, and the threshold has failed. */
+  cells: z.array(
+    z.object({
+      target: benchmarkTargetSchema,
+      protocol: benchmarkProtocolSchema,
+      networkPath: networkPathSchema.nullable(),
+      concurrency: z.number().int(),
+      /** Median over the rounds; null: a round had no successful request. */
+      value: z.number().nullable(),
+      /** 95 % interval of the median; null with fewer than three rounds. */
+      interval: z.object({ low: z.number(), high: z.number() }).nullable(),
+      passed: z.boolean(),
+    }),
+  ),
+});
+export type ThresholdResult = z.infer<typeof thresholdResultSchema>;
+
 export const benchmarkSummarySchema = z.object({
   id: runIdSchema,
   appId: appIdSchema,
@@ -105,6 +162,7 @@ export const benchmarkSummarySchema = z.object({
   plan: storedPlanSchema,
   /** Null: a run from before Fairlead stored them. */
   facts: benchmarkFactsSchema.nullable(),
+  outcome: benchmarkOutcomeSchema,
   rowsDone: z.number().int(),
   rowsTotal: z.number().int(),
   failureCode: z.string().nullable(),
@@ -120,6 +178,8 @@ export type BenchmarkSummary = z.infer<typeof benchmarkSummarySchema>;
 
 export const benchmarkDetailSchema = benchmarkSummarySchema.extend({
   rows: z.array(benchmarkRowSchema),
+  /** One for each threshold of the plan, in its order, once the run has succeeded. */
+  thresholds: z.array(thresholdResultSchema),
   canCancel: z.boolean(),
 });
 export type BenchmarkDetail = z.infer<typeof benchmarkDetailSchema>;

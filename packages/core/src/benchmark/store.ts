@@ -4,7 +4,13 @@ import { parseId } from '@fairlead/contract/ids';
 import { Prisma } from '@fairlead/db';
 import type { Ctx } from '../kernel/index.ts';
 import { isReached, type Reach } from '../role/index.ts';
-import { type BenchmarkSummary, benchmarkFactsSchema, benchmarkStateSchema, storedPlanSchema } from './schema.ts';
+import {
+  type BenchmarkSummary,
+  benchmarkFactsSchema,
+  benchmarkOutcomeSchema,
+  benchmarkStateSchema,
+  storedPlanSchema,
+} from './schema.ts';
 
 interface RunRow {
   readonly id: string;
@@ -16,6 +22,7 @@ interface RunRow {
   readonly state: string;
   readonly plan: unknown;
   readonly facts: unknown;
+  readonly outcome: string;
   readonly rowsDone: number;
   readonly rowsTotal: number;
   readonly failureCode: string | null;
@@ -58,7 +65,7 @@ export async function loadRuns(ctx: Ctx, filter: RunFilter): Promise<BenchmarkSu
       ORDER BY run.created_at DESC, run.id DESC LIMIT ${filter.limit}
     )
     SELECT page.id, page.app_id AS "appId", app.name AS "appName", app.slug AS "appSlug", page.server_id AS "serverId",
-           server.name AS "serverName", page.state, page.plan, page.facts, page.rows_done AS "rowsDone", page.rows_total AS "rowsTotal",
+           server.name AS "serverName", page.state, page.plan, page.facts, page.outcome, page.rows_done AS "rowsDone", page.rows_total AS "rowsTotal",
            page.failure_code AS "failureCode", page.failure_message AS "failureMessage", page.created_at AS "createdAt",
            page.started_at AS "startedAt", page.finished_at AS "finishedAt",
            best.rate AS "bestRequestsPerSecond", best.latency AS "bestLatency"
@@ -79,6 +86,7 @@ export async function loadRuns(ctx: Ctx, filter: RunFilter): Promise<BenchmarkSu
     state: benchmarkStateSchema.parse(row.state),
     plan: storedPlanSchema.parse(row.plan),
     facts: benchmarkFactsSchema.nullable().parse(row.facts),
+    outcome: benchmarkOutcomeSchema.parse(row.outcome),
     bestP99Ms: bestLatency === null ? null : quantileMs(decodeHistogram(bestLatency), 0.99),
   }));
 }

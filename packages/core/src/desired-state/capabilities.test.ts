@@ -203,6 +203,7 @@ test('a state requires what else it has', () => {
     repeats: 1,
     durationMs: 1000,
     warmupMs: 0,
+    thresholds: [],
   };
   const benchmarks = (...protocols: ('http1' | 'http3')[]) => ({
     benchmarks: [{ runId: 'run_1', appId: 'app_1', environmentId: 'env_1', plan: { ...plan, protocols } }],

@@ -13,7 +13,7 @@ import dynamic from 'next/dynamic';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { BenchmarkSummary } from '../../api/types.ts';
 import { LookText } from '../../common/deployment/state-view.tsx';
-import { benchmarkLook } from '../../common/deployment/states.ts';
+import { benchmarkLook, outcomeLook } from '../../common/deployment/states.ts';
 import { useMe } from '../../common/organization/me.tsx';
 // Lists benchmark runs, newest first; the URL can open the start dialog.
 import { OrganizationLive } from '../../common/organization/organization-live.tsx';
@@ -96,6 +96,7 @@ function BenchmarkRows({ runs }: { readonly runs: readonly BenchmarkSummary[] })
             </Cell>
             <Cell>
               <LookText look={benchmarkLook[run.state]} />
+              <Outcome run={run} />
               {run.state === 'running' ? (
                 <span className="tabular ml-2 font-mono text-xs text-ink-faint">
                   {run.rowsDone}/{run.rowsTotal}
@@ -115,4 +116,10 @@ function BenchmarkRows({ runs }: { readonly runs: readonly BenchmarkSummary[] })
       </tbody>
     </Table>
   );
+}
+
+/** Outcome of the thresholds, if the run has any. */
+function Outcome({ run }: { readonly run: BenchmarkSummary }) {
+  const look = outcomeLook[run.outcome];
+  return look === null ? null : <LookText look={{ ...look, label: `Thresholds ${look.label.toLowerCase()}` }} />;
 }

@@ -122,6 +122,7 @@ test('a plan takes as long as the cells that run: HTTP/2 goes through the proxy 
     repeats: 1,
     durationMs: 2000,
     warmupMs: 500,
+    thresholds: [],
   };
   expect(estimateMs(plan)).toBe(9 * 2500);
 });

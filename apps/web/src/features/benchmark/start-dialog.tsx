@@ -1,5 +1,7 @@
 'use client';
 // Starts a benchmark: app, load and duration. Shows the estimated time and warns that it creates real load.
+import type { Threshold } from '@fairlead/core/benchmark/schema';
+import { thresholdMetrics } from '@fairlead/core/benchmark/thresholds';
 import { Button } from '@fairlead/ui/button';
 import { Dialog } from '@fairlead/ui/dialog';
 import { ErrorNote } from '@fairlead/ui/error-state';
@@ -9,14 +11,28 @@ import { Skeleton } from '@fairlead/ui/skeleton';
 import { SubmitButton } from '@fairlead/ui/submit-button';
 import { WarnNote } from '@fairlead/ui/warn-note';
 import { useMutation, useQuery } from '@tanstack/react-query';
+import dynamic from 'next/dynamic';
 import { useRouter } from 'next/navigation';
 import { type FormEvent, useState } from 'react';
 import { readFailure } from '../../api/failure.ts';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { AppSummary } from '../../api/types.ts';
+import { fieldError } from '../../common/form/field-error.ts';
 import { useMe } from '../../common/organization/me.tsx';
 import { QueryView } from '../../common/page/query-view.tsx';
-import { estimateMs, measurableFirst, parseConcurrency, whyNotMeasured } from './results.ts';
+import {
+  estimateMs,
+  measurableFirst,
+  parseConcurrency,
+  protocolLabel,
+  targetLabel,
+  whyNotMeasured,
+} from './results.ts';
+
+const ThresholdFields = dynamic(
+  () => import('../../common/threshold/threshold-fields.tsx').then((module) => module.ThresholdFields),
+  { ssr: false },
+);
 
 const APPS_SHOWN = 100;
 const WARMUP_MS = 500;
@@ -68,6 +84,7 @@ function StartForm({ apps, chosen, onClose }: StartFormProps) {
   const [concurrency, setConcurrency] = useState('1, 8, 32');
   const [seconds, setSeconds] = useState('2');
   const [repeats, setRepeats] = useState('3');
+  const [thresholds, setThresholds] = useState<Threshold[] | null>([]);
   const [protocols, setProtocols] = useState({ http1: true, http2: true, http3: false });
   const failure = create.error === null ? null : readFailure(create.error);
   const levels = parseConcurrency(concurrency);
@@ -80,6 +97,7 @@ function StartForm({ apps, chosen, onClose }: StartFormProps) {
     repeats: Number(repeats),
     durationMs: Number(seconds) * 1000,
     warmupMs: WARMUP_MS,
+    thresholds: thresholds ?? [],
   };
   const submit = (event: FormEvent) => {
     event.preventDefault();
@@ -153,6 +171,17 @@ function StartForm({ apps, chosen, onClose }: StartFormProps) {
           onChange={(event) => setProtocols({ ...protocols, http3: event.target.checked })}
         />
       </fieldset>
+      <ThresholdFields
+        first={[]}
+        metrics={thresholdMetrics}
+        rows={{
+          targets: plan.targets.map((value) => ({ value, label: targetLabel[value] })),
+          protocols: plan.protocols.map((value) => ({ value, label: protocolLabel[value] })),
+          concurrency: plan.concurrency,
+        }}
+        errorOf={(at) => fieldError(failure?.fields ?? {}, 'plan', `thresholds.${at}`)}
+        onChange={setThresholds}
+      />
       <WarnNote>Visitors of the app feel the load: their requests are slower while it runs.</WarnNote>
       {failure === null || Object.keys(failure.fields).length > 0 ? null : <ErrorNote>{failure.message}</ErrorNote>}
       <footer className="flex flex-wrap items-center justify-end gap-2">
@@ -161,7 +190,7 @@ function StartForm({ apps, chosen, onClose }: StartFormProps) {
         <SubmitButton
           variant="accent"
           pending={create.isPending}
-          disabled={levels === null || plan.protocols.length === 0}
+          disabled={levels === null || plan.protocols.length === 0 || thresholds === null}
         >
           Start
         </SubmitButton>
