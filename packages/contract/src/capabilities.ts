@@ -7,6 +7,7 @@ export const capabilities = {
   app: 'Runs releases of apps.',
   autoscaling: 'Starts and stops instances of an app with its load.',
   benchmark: 'Runs benchmarks of an app, through the proxy and directly.',
+  'benchmark.gate': 'Measures a new release before it gets requests, and fails the rollout on a missed threshold.',
   'benchmark.http3': 'Runs benchmarks over HTTP/3.',
   build: 'Builds a commit of a repository.',
   'build.default_branch': "Builds a repository's default branch when the build names no ref.",

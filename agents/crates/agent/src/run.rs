@@ -53,7 +53,7 @@ use crate::metrics::Metrics;
 use crate::upgrade::{self, ReleaseKeys};
 
 use app_logs::AppLogs;
-use benchmarks::Benchmarks;
+use benchmarks::{BenchmarkGates, Benchmarks};
 use builds::Builds;
 use certificate_orders::CertificateOrders;
 use certificates::Certificates;
@@ -173,6 +173,7 @@ async fn run(args: RunArgs, folders: Folders) -> Result<ExitReason, Box<dyn Erro
     let path = std::env::var_os("PATH").unwrap_or_else(|| OsString::from(PATH_FALLBACK));
     let identities = Arc::new(Identities::open(&folders)?);
     let trash = Trash::new(&folders);
+    let turns = fairlead_bench::MeasurementTurns::default();
     let (apps, output) = Runtime::start(RuntimeOptions {
         folders: folders.clone(),
         trash: trash.clone(),
@@ -183,6 +184,7 @@ async fn run(args: RunArgs, folders: Folders) -> Result<ExitReason, Box<dyn Erro
         layer_bounds: LayerBounds::default(),
         identities: identities.clone(),
         sealing: sealing.clone(),
+        gates: Arc::new(BenchmarkGates { turns: turns.clone() }),
         prepare: Arc::new(ArtifactReleases {
             folders: folders.clone(),
             toolchains: toolchains.clone(),
@@ -266,7 +268,7 @@ async fn run(args: RunArgs, folders: Folders) -> Result<ExitReason, Box<dyn Erro
         view: view.clone(),
     });
     let (builds, build_events) = Builds::new(options, identities, sealing, lines.clone(), clearing);
-    let (benchmarks, benchmark_events) = Benchmarks::new();
+    let (benchmarks, benchmark_events) = Benchmarks::new(turns);
     let app_logs = tokio::spawn(AppLogs::new(folders.clone(), ends.log_answers).run(ends.log_requests));
     let (disk, disk_report) =
         DiskMonitor::new(folders.clone(), trash.clone(), ends.desired.clone(), engine, toolchains);

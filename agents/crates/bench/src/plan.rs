@@ -3,7 +3,9 @@
 use std::net::SocketAddr;
 
 use fairlead_base::CancellationToken;
-use fairlead_model::{BenchmarkPlan, BenchmarkProtocol, BenchmarkRow, BenchmarkTarget, NetworkPath, UpstreamAddress};
+use fairlead_model::{
+    BenchmarkGate, BenchmarkPlan, BenchmarkProtocol, BenchmarkRow, BenchmarkTarget, NetworkPath, UpstreamAddress,
+};
 use rustls::pki_types::ServerName;
 
 use crate::cell::{Cell, Measurement, REQUEST_TIMEOUT, measure};
@@ -11,6 +13,7 @@ use crate::client::{LoadTarget, Protocol};
 use crate::error::BenchError;
 use crate::mode::Mode;
 use crate::tls::client_config;
+use crate::turn::MeasurementTurns;
 
 /// Proxy of this server, as a target.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,6 +46,7 @@ pub fn rows_total(plan: &BenchmarkPlan) -> u32 {
 pub async fn run_plan(
     plan: &BenchmarkPlan,
     targets: &Targets,
+    turns: &MeasurementTurns,
     cancel: CancellationToken,
     mut on_row: impl FnMut(&BenchmarkRow),
 ) -> Result<Vec<BenchmarkRow>, BenchError> {
@@ -50,7 +54,10 @@ pub async fn run_plan(
     for (position, step) in (0..).zip(order(plan)) {
         let cell = cell(plan, targets, step)?;
         let network_path = targets.direct.as_ref().map(NetworkPath::to);
-        let row = row(position, step, network_path, &cell, measure(&cell, &cancel).await?);
+        let turn = turns.take_unless(&cancel).await?;
+        let measured = measure(&cell, &cancel).await?;
+        drop(turn);
+        let row = row(position, step, network_path, &cell, measured);
         on_row(&row);
         rows.push(row);
     }
@@ -120,6 +127,26 @@ fn cell(plan: &BenchmarkPlan, targets: &Targets, step: PlannedCell) -> Result<Ce
         duration: plan.duration,
         pids,
     })
+}
+
+/// Returns a measurement of an instance for a benchmark gate.
+pub(crate) fn direct_cell(address: UpstreamAddress, gate: &BenchmarkGate) -> Cell {
+    let authority = match port(&address) {
+        Some(port) => format!("{}:{port}", gate.host),
+        None => gate.host.clone(),
+    };
+    Cell {
+        name: "the new release".to_owned(),
+        destination: LoadTarget { address, tls: None, authority, path: gate.path.clone() },
+        protocol: Protocol::Http1,
+        mode: Mode::Keepalive,
+        rate: None,
+        request_timeout: REQUEST_TIMEOUT,
+        concurrency: gate.concurrency,
+        warmup: gate.warmup,
+        duration: gate.duration,
+        pids: Vec::new(),
+    }
 }
 
 /// `None`: the app listens on a Unix socket.

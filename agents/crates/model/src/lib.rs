@@ -2,6 +2,7 @@
 //! states. Only types and pure comparisons: no I/O and no clock.
 
 mod benchmark;
+mod benchmark_gate;
 mod certificate;
 mod diff;
 mod id;
@@ -20,6 +21,7 @@ pub mod message {
 }
 
 pub use benchmark::{BenchmarkPlan, BenchmarkProtocol, BenchmarkRow, BenchmarkTarget, NetworkPath};
+pub use benchmark_gate::{BenchmarkGate, BenchmarkMetric, BenchmarkThreshold, ThresholdBound};
 pub use certificate::{
     AcmeAccount, AcmeChallenge, AcmeOrder, AcmeProof, AcmeStep, CertificateSpec, CertificateStatus, IssuedCertificate,
     SealedKey,

@@ -1,6 +1,7 @@
 //! Messages of the agent link and of the local protocol, and their conversion to and from `model`. No I/O except on the
 //! framed local channel.
 
+mod benchmark_gate;
 mod certificate;
 mod channel;
 mod parse;

@@ -14,6 +14,7 @@ use fairlead_model::{
 };
 use prost::Message;
 
+use crate::benchmark_gate::benchmark_gate;
 use crate::certificate::certificates;
 use crate::secret::is_name;
 use crate::server_port;
@@ -114,6 +115,10 @@ fn app(at: &str, spec: agent::AppSpec) -> Result<AppSpec, StateError> {
                 canary: rollout.canary.map(|spec| canary(&format!("{at}.canary"), spec)).transpose()?,
                 release_command: hook(&format!("{at}.release_command"), rollout.release_command)?,
                 post_release_command: hook(&format!("{at}.post_release_command"), rollout.post_release_command)?,
+                benchmark_gate: rollout
+                    .benchmark_gate
+                    .map(|spec| benchmark_gate(&format!("{at}.benchmark_gate"), spec))
+                    .transpose()?,
             })
         }
     };
@@ -560,7 +565,7 @@ fn is_ipv6_host(value: &str) -> bool {
     inner.is_some_and(|inner| inner.parse::<Ipv6Addr>().is_ok() && !inner.bytes().any(|b| b.is_ascii_uppercase()))
 }
 
-fn path(at: &str, value: &str) -> Result<(), StateError> {
+pub(crate) fn path(at: &str, value: &str) -> Result<(), StateError> {
     if value.starts_with('/') && value.len() <= 2048 && value.bytes().all(|b| b.is_ascii_graphic()) {
         return Ok(());
     }
@@ -571,7 +576,7 @@ fn has_controls(value: &str) -> bool {
     value.len() > 2048 || value.chars().any(|c| c.is_control() || c == ' ')
 }
 
-fn milliseconds(value: u32) -> Duration {
+pub(crate) fn milliseconds(value: u32) -> Duration {
     Duration::from_millis(value.into())
 }
 

@@ -57,6 +57,12 @@ export const serverErrors = {
       retryable: true,
     },
   ),
+  'benchmark.threshold_missed': failed(
+    'The new release missed a threshold of its benchmark gate. Make it meet the gate, or change the gate, then deploy again.',
+  ),
+  'benchmark.gate_failed': failed(
+    'The benchmark gate could not measure the new release. Check that it answers the path of the gate with 2xx under load, then deploy again.',
+  ),
   'benchmark.failed': failed('The benchmark could not be finished. The detail beside it says why.', {
     retryable: true,
   }),

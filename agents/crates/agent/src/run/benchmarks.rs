@@ -1,10 +1,16 @@
 //! Runs the benchmarks of desired state: one at a time, each once. Owns their queue and their status reports.
 
+use std::future::Future;
 use std::io;
+use std::pin::Pin;
 
 use fairlead_base::CancellationToken;
-use fairlead_bench::{BenchError, Targets, rows_total, run_plan};
-use fairlead_model::{BenchmarkPlan, BenchmarkRow, BenchmarkStatus, DesiredState, RunId, WorkState};
+use fairlead_bench::{BenchError, MeasurementTurns, Targets, rows_total, run_gate, run_plan};
+use fairlead_model::{
+    BenchmarkGate, BenchmarkPlan, BenchmarkRow, BenchmarkStatus, DesiredState, Failure, RunId, UpstreamAddress,
+    WorkState,
+};
+use fairlead_runtime::MeasureGate;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
@@ -30,14 +36,15 @@ struct RunningBenchmark {
 #[derive(Debug)]
 pub(crate) struct Benchmarks {
     running: Option<RunningBenchmark>,
+    turns: MeasurementTurns,
     events: mpsc::UnboundedSender<BenchmarkEvent>,
 }
 
 impl Benchmarks {
     /// Creates an idle queue and the receiver of the events of its runs.
-    pub(crate) fn new() -> (Self, mpsc::UnboundedReceiver<BenchmarkEvent>) {
+    pub(crate) fn new(turns: MeasurementTurns) -> (Self, mpsc::UnboundedReceiver<BenchmarkEvent>) {
         let (events, receiver) = mpsc::unbounded_channel();
-        (Self { running: None, events }, receiver)
+        (Self { running: None, turns, events }, receiver)
     }
 
     /// Cancels a run that desired state no longer lists and starts the next one. `targets` returns the current addresses of an
@@ -101,14 +108,31 @@ impl Benchmarks {
     fn start(&self, plan: BenchmarkPlan, targets: Targets) -> RunningBenchmark {
         let status = started(plan.run.clone(), rows_total(&plan));
         let cancel = CancellationToken::new();
-        let (events, token) = (self.events.clone(), cancel.clone());
+        let (events, token, turns) = (self.events.clone(), cancel.clone(), self.turns.clone());
         let task = tokio::spawn(async move {
             let rows = events.clone();
             let on_row = move |row: &BenchmarkRow| send_event(&rows, BenchmarkEvent::Row(row.clone()));
-            let outcome = run_plan(&plan, &targets, token, on_row).await;
+            let outcome = run_plan(&plan, &targets, &turns, token, on_row).await;
             send_event(&events, BenchmarkEvent::Finished(outcome));
         });
         RunningBenchmark { status, cancel, task }
+    }
+}
+
+/// Load of benchmark gates, in turn with benchmark runs.
+#[derive(Debug)]
+pub(crate) struct BenchmarkGates {
+    pub(crate) turns: MeasurementTurns,
+}
+
+impl MeasureGate for BenchmarkGates {
+    fn measure<'a>(
+        &'a self,
+        gate: &'a BenchmarkGate,
+        address: &'a UpstreamAddress,
+        on_row: &'a (dyn Fn(BenchmarkRow) + Send + Sync),
+    ) -> Pin<Box<dyn Future<Output = Result<(), Failure>> + Send + 'a>> {
+        Box::pin(async move { run_gate(gate, address, &self.turns, on_row).await.map_err(|error| error.failure()) })
     }
 }
 

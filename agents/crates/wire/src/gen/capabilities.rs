@@ -1,9 +1,10 @@
 // Generated from packages/contract/src/capabilities.ts.
 /// Capabilities of this agent version; it rejects a whole desired state that requires others.
-pub const CAPABILITIES: [&str; 33] = [
+pub const CAPABILITIES: [&str; 34] = [
     "app",
     "autoscaling",
     "benchmark",
+    "benchmark.gate",
     "benchmark.http3",
     "build",
     "build.default_branch",
