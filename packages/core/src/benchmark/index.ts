@@ -4,6 +4,7 @@ export { type BenchmarkDocument, benchmarkDocumentSchema } from './document.ts';
 export { endBenchmarks } from './end-benchmarks.ts';
 export { exportBenchmark } from './export-benchmark.ts';
 export { failOverdueBenchmarks } from './fail-overdue-benchmarks.ts';
+export { describeGate, judgeGate, readGateRows } from './gate.ts';
 export { getBenchmark } from './get-benchmark.ts';
 export { listBenchmarks } from './list-benchmarks.ts';
 export { pruneBenchmarks } from './prune-benchmarks.ts';

@@ -12,7 +12,10 @@ export function rowsOf(plan: BenchmarkPlan): number {
   return pairs.length * plan.concurrency.length * plan.repeats;
 }
 
-/** Every row as long as planned, and as much again for starting, ramping and reporting. */
+/**
+ * Every row as long as planned, and as much again for starting, ramping and reporting. The rest is for benchmark gates of
+ * deployments, which go between two rows.
+ */
 export function timeLimitMs(plan: BenchmarkPlan): number {
-  return 60_000 + 2 * rowsOf(plan) * (plan.durationMs + plan.warmupMs);
+  return 5 * 60_000 + 2 * rowsOf(plan) * (plan.durationMs + plan.warmupMs);
 }

@@ -3,7 +3,6 @@
 import { appIdSchema, environmentIdSchema, releaseIdSchema, runIdSchema, serverIdSchema } from '@fairlead/contract/ids';
 import { z } from 'zod';
 import { pageInputSchema, pageSchema } from '../kernel/page.ts';
-import { thresholdMetrics, thresholdsMax } from './thresholds.ts';
 
 export const benchmarkTargetSchema = z.enum(['proxy', 'direct']);
 export const benchmarkProtocolSchema = z.enum(['http1', 'http2', 'http3']);
@@ -16,6 +15,26 @@ export type NetworkPathName = z.infer<typeof networkPathSchema>;
 export type BenchmarkState = z.infer<typeof benchmarkStateSchema>;
 
 const unique = (values: readonly unknown[]): boolean => new Set(values).size === values.length;
+
+export const thresholdMetrics = [
+  'requests_per_second',
+  'p50_ms',
+  'p90_ms',
+  'p99_ms',
+  'success_percent',
+  'cpu_us_per_request',
+  'memory_bytes',
+] as const;
+export type ThresholdMetric = (typeof thresholdMetrics)[number];
+/** Metrics of a benchmark gate, which measures an app without the proxy. */
+export const gateMetrics: readonly ThresholdMetric[] = [
+  'requests_per_second',
+  'p50_ms',
+  'p90_ms',
+  'p99_ms',
+  'success_percent',
+];
+export const thresholdsMax = 20;
 
 const concurrencySchema = z.number().int().min(1).max(1024);
 const limitSchema = z.number().min(0).max(1e12);
@@ -45,14 +64,15 @@ export const thresholdSchema = z
   });
 export type Threshold = z.infer<typeof thresholdSchema>;
 
+export const benchmarkPathSchema = z
+  .string()
+  .max(500)
+  .regex(/^\/[\x21-\x7e]*$/, 'A path starts with / and has no spaces.');
+
 export const benchmarkPlanSchema = z.object({
   /** Target host; default: the app's first domain. */
   host: z.string().max(253).optional(),
-  path: z
-    .string()
-    .max(500)
-    .regex(/^\/[\x21-\x7e]*$/, 'A path starts with / and has no spaces.')
-    .default('/'),
+  path: benchmarkPathSchema.default('/'),
   targets: z
     .array(benchmarkTargetSchema)
     .min(1)
@@ -203,3 +223,28 @@ export type CreateBenchmarkInput = z.infer<typeof createBenchmarkInputSchema>;
 
 export const benchmarkRefSchema = z.object({ runId: runIdSchema });
 export type BenchmarkRef = z.infer<typeof benchmarkRefSchema>;
+
+/** Benchmark gate of a deployment on one server. */
+export const gateResultSchema = z.object({
+  path: z.string(),
+  concurrency: z.number().int(),
+  durationMs: z.number().int(),
+  rounds: z.number().int(),
+  /** Failed too if the load did not end. */
+  outcome: z.enum(['running', 'passed', 'failed']),
+  /** One for each round that has ended. */
+  rows: z.array(
+    z.object({
+      round: z.number().int(),
+      requests: z.number(),
+      errors: z.number(),
+      requestsPerSecond: z.number(),
+      p50Ms: z.number().nullable(),
+      p90Ms: z.number().nullable(),
+      p99Ms: z.number().nullable(),
+    }),
+  ),
+  /** One for each threshold, in order, once all rounds have ended. */
+  thresholds: z.array(thresholdResultSchema),
+});
+export type GateResult = z.infer<typeof gateResultSchema>;

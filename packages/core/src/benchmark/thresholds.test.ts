@@ -1,7 +1,30 @@
 // Tests of thresholds: medians decide, every cell counts, and nothing passes that was not measured.
+import { readFileSync } from 'node:fs';
+import { encodeHistogram } from '@fairlead/contract/histogram';
 import { expect, test } from 'vitest';
-import { type Threshold, thresholdSchema } from './schema.ts';
-import { evaluateThresholds, outcomeOf, type ThresholdRow, thresholdsMax } from './thresholds.ts';
+import { z } from 'zod';
+import { toRowView } from './rules.ts';
+import { type Threshold, thresholdMetrics, thresholdSchema, thresholdsMax } from './schema.ts';
+import { evaluateThresholds, outcomeOf, type ThresholdRow } from './thresholds.ts';
+
+const fixtureSchema = z.array(
+  z.object({
+    name: z.string(),
+    metric: z.enum(thresholdMetrics),
+    max: z.number().optional(),
+    min: z.number().optional(),
+    rows: z.array(
+      z.object({
+        durationMs: z.number(),
+        requests: z.number(),
+        errors: z.number(),
+        latency: z.array(z.tuple([z.number(), z.number()])),
+      }),
+    ),
+    value: z.number().nullable(),
+    passed: z.boolean(),
+  }),
+);
 
 const row = (changes: Partial<ThresholdRow> = {}): ThresholdRow => ({
   target: 'proxy',
@@ -121,4 +144,22 @@ test('a threshold that says nothing, or can not pass, is refused', () => {
   ])
     expect(accepts(threshold), JSON.stringify(threshold)).toBe(false);
   expect(thresholdsMax).toBe(20);
+});
+
+test('the contract’s cases have the same verdict as in the agent, which decides by itself', () => {
+  const file = new URL('../../../contract/fixtures/thresholds.json', import.meta.url);
+  const cases = fixtureSchema.parse(JSON.parse(readFileSync(file, 'utf8')));
+  for (const { name, metric, max, min, rows, value, passed } of cases) {
+    const threshold = thresholdSchema.parse({ metric, max, min });
+    const views = rows.map(({ latency, requests, errors, durationMs }, round) =>
+      toRowView({
+        ...{ id: 'row_1', position: round, round, target: 'direct', protocol: 'http1', networkPath: 'own-network' },
+        ...{ concurrency: 8, durationMs, requests: BigInt(requests), errors: BigInt(errors) },
+        latency: encodeHistogram({ counts: new Map(latency), sumUs: 0 }),
+        ...{ proxyCpuUs: 0n, proxyMemoryBytes: 0n, bytesReceived: 0n },
+      }),
+    );
+    const result = evaluate(threshold, views);
+    expect([result.cells[0]?.value ?? null, result.passed], name).toEqual([value, passed]);
+  }
 });

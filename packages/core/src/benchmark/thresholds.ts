@@ -1,20 +1,14 @@
 // Thresholds of a plan: decides from the rows of a run whether each holds. Pure; the browser uses it too, so it imports no
-// schema. The agent decides the same way for the regression gate (benchmark/thresholds.rs in the model crate).
-import type { BenchmarkOutcome, BenchmarkRowView, BenchmarkState, Threshold, ThresholdResult } from './schema.ts';
+// schema. The agent decides the same way for the regression gate (gate.rs in the bench crate).
+import type {
+  BenchmarkOutcome,
+  BenchmarkRowView,
+  BenchmarkState,
+  Threshold,
+  ThresholdMetric,
+  ThresholdResult,
+} from './schema.ts';
 import { estimate, median } from './statistics.ts';
-
-export const thresholdMetrics = [
-  'requests_per_second',
-  'p50_ms',
-  'p90_ms',
-  'p99_ms',
-  'success_percent',
-  'cpu_us_per_request',
-  'memory_bytes',
-] as const;
-export type ThresholdMetric = (typeof thresholdMetrics)[number];
-
-export const thresholdsMax = 20;
 
 /** Values of a row that thresholds read. */
 export type ThresholdRow = Pick<

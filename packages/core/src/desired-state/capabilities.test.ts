@@ -70,7 +70,15 @@ function rolloutOf(release: Partial<ReleaseRow>, candidate: Partial<CandidateRow
     placements: [
       {
         ...placement,
-        candidate: { deploymentId: 'dep_1', release: row, isFirst: true, isLast: true, isBack: false, ...candidate },
+        candidate: {
+          deploymentId: 'dep_1',
+          release: row,
+          isFirst: true,
+          isLast: true,
+          isBack: false,
+          isProven: false,
+          ...candidate,
+        },
         autoscaling: row.settings.autoscaling,
         traffic: row.settings.traffic,
       },
