@@ -94,6 +94,7 @@ export const stepTitle: Record<StepName, string> = {
   release: 'Release command',
   start: 'Start',
   health: 'Health check',
+  benchmark: 'Benchmark gate',
   canary: 'Canary',
   switch: 'Switch traffic',
   drain: 'Drain old release',

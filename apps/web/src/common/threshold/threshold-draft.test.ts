@@ -1,13 +1,23 @@
-import { thresholdSchema } from '@fairlead/core/benchmark/schema';
-import { thresholdMetrics } from '@fairlead/core/benchmark/thresholds';
+import { gateMetrics, thresholdMetrics, thresholdSchema, thresholdsMax } from '@fairlead/core/benchmark/schema';
 import { formatsOf } from '@fairlead/ui/formats';
 import { expect, test } from 'vitest';
-import { describeThreshold, draftError, emptyDraft, metricLook, parseDraft, toDraft } from './threshold-draft.ts';
+import {
+  ALL_METRICS,
+  describeThreshold,
+  draftError,
+  emptyDraft,
+  GATE_METRICS,
+  parseDraft,
+  THRESHOLDS_MAX,
+  toDraft,
+} from './threshold-draft.ts';
 
 const formats = formatsOf({ locale: 'en-US', timeZone: 'UTC' });
 
 test('every metric has a look, and a form offers it', () => {
-  expect(Object.keys(metricLook).sort()).toEqual([...thresholdMetrics].sort());
+  expect(ALL_METRICS.toSorted()).toEqual(thresholdMetrics.toSorted());
+  expect(GATE_METRICS.toSorted()).toEqual(gateMetrics.toSorted());
+  expect(THRESHOLDS_MAX).toBe(thresholdsMax);
 });
 
 test('a threshold survives the form, and is valid', () => {

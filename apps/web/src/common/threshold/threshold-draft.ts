@@ -1,6 +1,5 @@
 // Thresholds as a form edits them, as text until they are parsed, and how their metrics look. Pure.
-import type { Threshold } from '@fairlead/core/benchmark/schema';
-import type { ThresholdMetric } from '@fairlead/core/benchmark/thresholds';
+import type { Threshold, ThresholdMetric } from '@fairlead/core/benchmark/schema';
 import type { Formats } from '@fairlead/ui/formats';
 
 export interface ThresholdDraft {
@@ -44,6 +43,17 @@ export const metricLook: Record<ThresholdMetric, MetricLook> = {
   },
   memory_bytes: { label: 'Memory (MiB)', bound: 'max', format: (value, { formatBytes }) => formatBytes(value) },
 };
+
+/** Metrics of a benchmark gate. */
+export const GATE_METRICS: readonly ThresholdMetric[] = [
+  'p99_ms',
+  'p90_ms',
+  'p50_ms',
+  'requests_per_second',
+  'success_percent',
+];
+export const ALL_METRICS = Object.keys(metricLook) as ThresholdMetric[];
+export const THRESHOLDS_MAX = 20;
 
 export const boundLabel: Record<ThresholdDraft['bound'], string> = { max: 'At most', min: 'At least' };
 

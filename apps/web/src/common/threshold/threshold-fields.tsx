@@ -1,7 +1,6 @@
 'use client';
 // Editor of thresholds: metric, bound and limit, and the rows that each holds for.
 import type { Threshold } from '@fairlead/core/benchmark/schema';
-import { thresholdsMax } from '@fairlead/core/benchmark/thresholds';
 import { Button } from '@fairlead/ui/button';
 import { Plus } from 'lucide-react';
 import type { BenchmarkDetail } from '../../api/types.ts';
@@ -13,6 +12,7 @@ import {
   emptyDraft,
   metricLook,
   parseDraft,
+  THRESHOLDS_MAX,
   type ThresholdDraft,
   toDraft,
 } from './threshold-draft.ts';
@@ -79,7 +79,7 @@ export function ThresholdFields({ first, metrics, rows, errorOf, onChange }: Thr
           )}
         </Line>
       ))}
-      {lines.length >= thresholdsMax ? null : (
+      {lines.length >= THRESHOLDS_MAX ? null : (
         <Button
           className="self-start"
           icon={<Plus size={15} aria-hidden="true" />}

@@ -1,7 +1,6 @@
 'use client';
 // Starts a benchmark: app, load and duration. Shows the estimated time and warns that it creates real load.
 import type { Threshold } from '@fairlead/core/benchmark/schema';
-import { thresholdMetrics } from '@fairlead/core/benchmark/thresholds';
 import { Button } from '@fairlead/ui/button';
 import { Dialog } from '@fairlead/ui/dialog';
 import { ErrorNote } from '@fairlead/ui/error-state';
@@ -20,6 +19,7 @@ import type { AppSummary } from '../../api/types.ts';
 import { fieldError } from '../../common/form/field-error.ts';
 import { useMe } from '../../common/organization/me.tsx';
 import { QueryView } from '../../common/page/query-view.tsx';
+import { ALL_METRICS } from '../../common/threshold/threshold-draft.ts';
 import {
   estimateMs,
   measurableFirst,
@@ -173,7 +173,7 @@ function StartForm({ apps, chosen, onClose }: StartFormProps) {
       </fieldset>
       <ThresholdFields
         first={[]}
-        metrics={thresholdMetrics}
+        metrics={ALL_METRICS}
         rows={{
           targets: plan.targets.map((value) => ({ value, label: targetLabel[value] })),
           protocols: plan.protocols.map((value) => ({ value, label: protocolLabel[value] })),
