@@ -34,6 +34,7 @@ const PLAN: BenchmarkPlan = {
   durationMs: 1500,
   warmupMs: 300,
   ...plainPlan,
+  thresholds: [],
 };
 
 const UNFINISHED = new Set(['queued', 'building', 'releasing', 'rolling_out']);

@@ -7,6 +7,7 @@ export const capabilities = {
   app: 'Runs releases of apps.',
   autoscaling: 'Starts and stops instances of an app with its load.',
   benchmark: 'Runs benchmarks of an app, through the proxy and directly.',
+  'benchmark.gate': 'Measures a new release before it gets requests, and fails the rollout on a missed threshold.',
   'benchmark.http3': 'Runs benchmarks over HTTP/3.',
   'benchmark.lab': 'Runs scenarios, and compares proxies that it starts in front of its own app.',
   build: 'Builds a commit of a repository.',

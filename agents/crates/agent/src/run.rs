@@ -54,7 +54,7 @@ use crate::metrics::Metrics;
 use crate::upgrade::{self, ReleaseKeys};
 
 use app_logs::AppLogs;
-use benchmarks::Benchmarks;
+use benchmarks::{BenchmarkGates, Benchmarks};
 use builds::Builds;
 use certificate_orders::CertificateOrders;
 use certificates::Certificates;
@@ -174,6 +174,7 @@ async fn run(args: RunArgs, folders: Folders) -> Result<ExitReason, Box<dyn Erro
     let path = std::env::var_os("PATH").unwrap_or_else(|| OsString::from(PATH_FALLBACK));
     let identities = Arc::new(Identities::open(&folders)?);
     let trash = Trash::new(&folders);
+    let turns = fairlead_bench::MeasurementTurns::default();
     let (apps, output) = Runtime::start(RuntimeOptions {
         folders: folders.clone(),
         trash: trash.clone(),
@@ -184,6 +185,7 @@ async fn run(args: RunArgs, folders: Folders) -> Result<ExitReason, Box<dyn Erro
         layer_bounds: LayerBounds::default(),
         identities: identities.clone(),
         sealing: sealing.clone(),
+        gates: Arc::new(BenchmarkGates { turns: turns.clone() }),
         prepare: Arc::new(ArtifactReleases {
             folders: folders.clone(),
             toolchains: toolchains.clone(),
@@ -269,7 +271,7 @@ async fn run(args: RunArgs, folders: Folders) -> Result<ExitReason, Box<dyn Erro
     let (builds, build_events) = Builds::new(options, identities, sealing, lines.clone(), clearing);
     let folders_of_proxies = args.bench_path.iter().flat_map(std::env::split_paths).collect();
     let lab = LabSetup { agent: "/proc/self/exe".into(), folders: folders_of_proxies };
-    let (benchmarks, benchmark_events) = Benchmarks::new(lab);
+    let (benchmarks, benchmark_events) = Benchmarks::new(turns, lab);
     let resend_routes = Arc::new(Notify::new());
     let app_logs = tokio::spawn(AppLogs::new(folders.clone(), ends.log_answers).run(ends.log_requests));
     let (disk, disk_report) =

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use fairlead_base::CancellationToken;
 use fairlead_model::{
-    BenchmarkPhase, BenchmarkPlan, BenchmarkProtocol, BenchmarkRow, BenchmarkScenario, BenchmarkTarget, NetworkPath,
-    UpstreamAddress,
+    BenchmarkGate, BenchmarkPhase, BenchmarkPlan, BenchmarkProtocol, BenchmarkRow, BenchmarkScenario, BenchmarkTarget,
+    NetworkPath, UpstreamAddress,
 };
 use rustls::pki_types::ServerName;
 
@@ -18,6 +18,7 @@ use crate::error::BenchError;
 use crate::mode::Mode;
 use crate::row::{cpu_share, is_generator_saturated};
 use crate::tls::client_config;
+use crate::turn::MeasurementTurns;
 
 /// Factor of a burst's rate.
 const BURST: f64 = 10.0;
@@ -115,6 +116,7 @@ pub fn rows_measurable(plan: &BenchmarkPlan, targets: &Targets) -> u32 {
 pub async fn run_plan(
     plan: &BenchmarkPlan,
     targets: &Targets,
+    turns: &MeasurementTurns,
     cancel: CancellationToken,
     observer: &mut impl RunObserver,
 ) -> Result<Vec<BenchmarkRow>, BenchError> {
@@ -122,10 +124,12 @@ pub async fn run_plan(
     let steps = order(plan).filter(|step| targets.endpoints.contains_key(&step.target));
     for (position, step) in (0..).zip(steps) {
         let cell = cell(plan, targets, step)?;
+        let turn = turns.take_unless(&cancel).await?;
         let measured = match step.phase {
             Some(BenchmarkPhase::During) => during(plan, targets, step, &cell, &cancel, observer).await?,
             _ => measure(&cell, &cancel, || ()).await?,
         };
+        drop(turn);
         let row = row(position, step, targets.network_path, &cell, measured);
         observer.row(&row);
         rows.push(row);
@@ -260,6 +264,35 @@ fn name(target: BenchmarkTarget) -> &'static str {
         BenchmarkTarget::Traefik => "Traefik",
         BenchmarkTarget::H2o => "h2o",
     }
+}
+
+/// Returns a measurement of an instance for a benchmark gate.
+pub(crate) fn direct_cell(address: UpstreamAddress, gate: &BenchmarkGate) -> Cell {
+    let authority = match port(&address) {
+        Some(port) => format!("{}:{port}", gate.host),
+        None => gate.host.clone(),
+    };
+    Cell {
+        name: "the new release".to_owned(),
+        destination: LoadTarget { address, tls: None, authority, path: gate.path.clone() },
+        protocol: Protocol::Http1,
+        mode: Mode::Keepalive,
+        rate: None,
+        request_timeout: REQUEST_TIMEOUT,
+        concurrency: gate.concurrency,
+        warmup: gate.warmup,
+        duration: gate.duration,
+        pids: Vec::new(),
+        app_pid: None,
+        workers: None,
+    }
+}
+
+/// Returns the row of a measurement of `direct_cell`.
+pub(crate) fn direct_row(round: u32, cell: &Cell, network_path: NetworkPath, measured: Measurement) -> BenchmarkRow {
+    let (target, protocol) = (BenchmarkTarget::Direct, BenchmarkProtocol::Http1);
+    let step = PlannedCell { round, concurrency: cell.concurrency, protocol, target, phase: None };
+    row(round, step, Some(network_path), cell, measured)
 }
 
 /// `None`: the app listens on a Unix socket.

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use fairlead_base::CancellationToken;
-use fairlead_bench::{BenchError, ProxyTarget, Targets, run_plan};
+use fairlead_bench::{BenchError, MeasurementTurns, ProxyTarget, Targets, run_plan};
 use fairlead_model::{BenchmarkProtocol, BenchmarkRow, BenchmarkTarget};
 use fairlead_tls::{CertificateSet, CertificateSource, CertificateStore, LocalAuthority, Tickets, server_config};
 use tokio::net::TcpListener;
@@ -56,13 +56,24 @@ async fn http2_is_spoken_over_tls_that_trusts_the_pinned_authority_only() {
     let plan = plan(BenchmarkTarget::Proxy, BenchmarkProtocol::Http2, 20);
 
     let trusted = Targets::of_app(proxy(vec![authority.root_der().to_vec()]), None);
-    let rows = run_plan(&plan, &trusted, CancellationToken::new(), &mut |_: &BenchmarkRow| {}).await.unwrap();
+    let rows =
+        run_plan(&plan, &trusted, &MeasurementTurns::default(), CancellationToken::new(), &mut |_: &BenchmarkRow| {})
+            .await
+            .unwrap();
     assert!(rows.iter().all(|row| row.requests > 0 && row.errors == 0), "{rows:?}");
     assert!(rows.iter().all(|row| row.proxy_cpu > Duration::ZERO && row.proxy_memory_bytes > 0));
 
     let elsewhere = tempfile::tempdir().unwrap();
     let stranger = LocalAuthority::open_or_create(elsewhere.path()).unwrap();
     let distrusted = Targets::of_app(proxy(vec![stranger.root_der().to_vec()]), None);
-    let error = run_plan(&plan, &distrusted, CancellationToken::new(), &mut |_: &BenchmarkRow| {}).await.unwrap_err();
+    let error = run_plan(
+        &plan,
+        &distrusted,
+        &MeasurementTurns::default(),
+        CancellationToken::new(),
+        &mut |_: &BenchmarkRow| {},
+    )
+    .await
+    .unwrap_err();
     assert!(matches!(error, BenchError::Unreachable { .. }), "{error}");
 }

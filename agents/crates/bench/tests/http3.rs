@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use fairlead_base::CancellationToken;
-use fairlead_bench::{ProxyTarget, Targets, run_plan};
+use fairlead_bench::{MeasurementTurns, ProxyTarget, Targets, run_plan};
 use fairlead_model::{BenchmarkProtocol, BenchmarkRow, BenchmarkTarget};
 use fairlead_tls::LocalAuthority;
 use quinn::crypto::rustls::QuicServerConfig;
@@ -64,7 +64,10 @@ async fn many_streams_of_several_connections_are_counted_as_they_were_served() {
     let plan = plan(BenchmarkTarget::Proxy, BenchmarkProtocol::Http3, 20);
 
     let trusted = Targets::of_app(proxy(vec![authority.root_der().to_vec()]), None);
-    let rows = run_plan(&plan, &trusted, CancellationToken::new(), &mut |_: &BenchmarkRow| {}).await.unwrap();
+    let rows =
+        run_plan(&plan, &trusted, &MeasurementTurns::default(), CancellationToken::new(), &mut |_: &BenchmarkRow| {})
+            .await
+            .unwrap();
     assert!(rows.iter().all(|row| row.requests > 0 && row.errors == 0), "{rows:?}");
     assert!(rows.iter().all(|row| row.bytes_received == row.requests * 5));
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use fairlead_base::CancellationToken;
-use fairlead_bench::{BenchError, Targets, run_plan};
+use fairlead_bench::{BenchError, MeasurementTurns, Targets, run_plan};
 use fairlead_model::{BenchmarkProtocol, BenchmarkRow, BenchmarkTarget};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
@@ -44,7 +44,12 @@ async fn rows_count_what_the_app_served_and_no_more() {
     let targets = Targets::of_app(None, Some(address.into()));
     let mut told = 0;
     let plan = plan(BenchmarkTarget::Direct, BenchmarkProtocol::Http1, 7);
-    let rows = run_plan(&plan, &targets, CancellationToken::new(), &mut |_: &BenchmarkRow| told += 1).await.unwrap();
+    let rows =
+        run_plan(&plan, &targets, &MeasurementTurns::default(), CancellationToken::new(), &mut |_: &BenchmarkRow| {
+            told += 1
+        })
+        .await
+        .unwrap();
     assert_eq!((rows.len(), told), (2, 2));
     for row in &rows {
         assert!(row.requests > 0);
@@ -60,7 +65,10 @@ async fn answers_other_than_2xx_are_errors_and_never_requests() {
     let (address, _) = http1_app(b"HTTP/1.1 500 Oh\r\nContent-Length: 0\r\n\r\n").await;
     let targets = Targets::of_app(None, Some(address.into()));
     let plan = plan(BenchmarkTarget::Direct, BenchmarkProtocol::Http1, 2);
-    let error = run_plan(&plan, &targets, CancellationToken::new(), &mut |_: &BenchmarkRow| {}).await.unwrap_err();
+    let error =
+        run_plan(&plan, &targets, &MeasurementTurns::default(), CancellationToken::new(), &mut |_: &BenchmarkRow| {})
+            .await
+            .unwrap_err();
     assert_eq!(error.failure().code, "benchmark.target_unreachable");
     assert!(error.to_string().contains("it answered 500"), "{error}");
 }
@@ -68,14 +76,23 @@ async fn answers_other_than_2xx_are_errors_and_never_requests() {
 #[tokio::test]
 async fn a_stopped_app_is_reported_and_a_cancelled_run_ends() {
     let plan = plan(BenchmarkTarget::Direct, BenchmarkProtocol::Http1, 1);
-    let nothing =
-        run_plan(&plan, &Targets::default(), CancellationToken::new(), &mut |_: &BenchmarkRow| {}).await.unwrap_err();
+    let nothing = run_plan(
+        &plan,
+        &Targets::default(),
+        &MeasurementTurns::default(),
+        CancellationToken::new(),
+        &mut |_: &BenchmarkRow| {},
+    )
+    .await
+    .unwrap_err();
     assert_eq!(nothing.failure().code, "benchmark.app_not_running");
 
     let (address, _) = http1_app(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").await;
     let cancel = CancellationToken::new();
     let token = cancel.clone();
     let targets = Targets::of_app(None, Some(address.into()));
-    let ended = run_plan(&plan, &targets, token, &mut |_: &BenchmarkRow| cancel.cancel()).await.unwrap_err();
+    let ended = run_plan(&plan, &targets, &MeasurementTurns::default(), token, &mut |_: &BenchmarkRow| cancel.cancel())
+        .await
+        .unwrap_err();
     assert!(matches!(ended, BenchError::Cancelled), "{ended}");
 }

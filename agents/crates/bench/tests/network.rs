@@ -14,7 +14,7 @@ use std::sync::mpsc;
 
 use fairlead_base::CancellationToken;
 use fairlead_base::handover::{HandoverRequest, REQUEST_BYTES, SOCKETS_MAX, answer};
-use fairlead_bench::{BenchError, Campaign, Contender, Mode, Targets, run_campaign, run_plan};
+use fairlead_bench::{BenchError, Campaign, Contender, MeasurementTurns, Mode, Targets, run_campaign, run_plan};
 use fairlead_model::{BenchmarkProtocol, BenchmarkRow, BenchmarkTarget, NetworkPath, UpstreamAddress};
 use fairlead_network::{DeviceLink, Namespace};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
@@ -143,8 +143,15 @@ async fn direct_rows_of_an_app_with_its_own_network_use_its_sockets_in_batches()
     assert_eq!(instance.decoy.local_addr().unwrap(), instance.address);
 
     let plan = plan(BenchmarkTarget::Direct, BenchmarkProtocol::Http1, 20);
-    let rows =
-        run_plan(&plan, &direct(instance.tcp()), CancellationToken::new(), &mut |_: &BenchmarkRow| {}).await.unwrap();
+    let rows = run_plan(
+        &plan,
+        &direct(instance.tcp()),
+        &MeasurementTurns::default(),
+        CancellationToken::new(),
+        &mut |_: &BenchmarkRow| {},
+    )
+    .await
+    .unwrap();
     assert_eq!(rows.len(), 2);
     for row in &rows {
         assert!(row.requests > 0);
@@ -164,8 +171,15 @@ async fn an_app_that_closes_its_connections_gets_new_sockets() {
     }
     let instance = Instance::start(CLOSING);
     let plan = plan(BenchmarkTarget::Direct, BenchmarkProtocol::Http1, 2);
-    let rows =
-        run_plan(&plan, &direct(instance.tcp()), CancellationToken::new(), &mut |_: &BenchmarkRow| {}).await.unwrap();
+    let rows = run_plan(
+        &plan,
+        &direct(instance.tcp()),
+        &MeasurementTurns::default(),
+        CancellationToken::new(),
+        &mut |_: &BenchmarkRow| {},
+    )
+    .await
+    .unwrap();
     assert!(rows.iter().all(|row| row.requests > 0 && row.errors == 0), "{rows:?}");
     let answered: u64 = rows.iter().map(|row| row.requests).sum();
     assert!(instance.counts.sockets.load(Ordering::Relaxed) as u64 >= answered, "{:?}", instance.counts);
@@ -183,15 +197,29 @@ async fn an_app_on_a_unix_socket_is_measured_without_the_proxy_too() {
         owner: Some(rustix::process::geteuid().as_raw()),
     };
     for address in [instance.unix(), own.clone()] {
-        let rows =
-            run_plan(&plan, &direct(address), CancellationToken::new(), &mut |_: &BenchmarkRow| {}).await.unwrap();
+        let rows = run_plan(
+            &plan,
+            &direct(address),
+            &MeasurementTurns::default(),
+            CancellationToken::new(),
+            &mut |_: &BenchmarkRow| {},
+        )
+        .await
+        .unwrap();
         assert!(rows.iter().all(|row| row.requests > 0 && row.errors == 0), "{rows:?}");
         assert!(rows.iter().all(|row| row.network_path == Some(NetworkPath::UnixSocket)));
     }
     let UpstreamAddress::Unix { path, .. } = own else { unreachable!() };
     let foreign = UpstreamAddress::Unix { path, owner: Some(4_000_000) };
-    let error =
-        run_plan(&plan, &direct(foreign), CancellationToken::new(), &mut |_: &BenchmarkRow| {}).await.unwrap_err();
+    let error = run_plan(
+        &plan,
+        &direct(foreign),
+        &MeasurementTurns::default(),
+        CancellationToken::new(),
+        &mut |_: &BenchmarkRow| {},
+    )
+    .await
+    .unwrap_err();
     assert!(error.to_string().contains(&std::io::Error::from(ErrorKind::PermissionDenied).to_string()), "{error}");
 }
 

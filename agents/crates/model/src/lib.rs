@@ -2,6 +2,7 @@
 //! states. Only types and pure comparisons: no I/O and no clock.
 
 mod benchmark;
+mod benchmark_gate;
 mod certificate;
 mod diff;
 mod id;
@@ -23,6 +24,7 @@ pub use benchmark::{
     BenchmarkPhase, BenchmarkPlan, BenchmarkProgram, BenchmarkProtocol, BenchmarkRow, BenchmarkScenario,
     BenchmarkTarget, LabApp, NetworkPath,
 };
+pub use benchmark_gate::{BenchmarkGate, BenchmarkMetric, BenchmarkThreshold, ThresholdBound};
 pub use certificate::{
     AcmeAccount, AcmeChallenge, AcmeOrder, AcmeProof, AcmeStep, CertificateSpec, CertificateStatus, IssuedCertificate,
     SealedKey,

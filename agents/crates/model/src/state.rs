@@ -8,8 +8,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    AppId, AppKey, BenchmarkPlan, CertificateSpec, DeploymentId, EncodedTraffic, EnvironmentId, ReleaseId,
-    SealedSecrets, ServerId, VolumeTask,
+    AppId, AppKey, BenchmarkGate, BenchmarkPlan, CertificateSpec, DeploymentId, EncodedTraffic, EnvironmentId,
+    ReleaseId, SealedSecrets, ServerId, VolumeTask,
 };
 
 /// Version of desired state; ordered by epoch, then number.
@@ -170,6 +170,9 @@ pub struct Rollout {
     /// Command that runs once all new instances are live.
     #[serde(default)]
     pub post_release_command: Option<Hook>,
+    /// Load test of a new instance before it gets requests.
+    #[serde(default)]
+    pub benchmark_gate: Option<BenchmarkGate>,
 }
 
 /// Canary rollout: sends a percentage of the requests to the new release first.

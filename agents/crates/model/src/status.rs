@@ -89,6 +89,8 @@ pub enum Step {
     Start,
     /// Wait until they are healthy.
     Health,
+    /// Measure one of them for the benchmark gate.
+    Benchmark,
     /// Send a percentage of the requests to them.
     Canary,
     /// Switch the routes to them.
@@ -110,6 +112,7 @@ impl Step {
             Self::Release => "release",
             Self::Start => "start",
             Self::Health => "health",
+            Self::Benchmark => "benchmark",
             Self::Canary => "canary",
             Self::Switch => "switch",
             Self::Drain => "drain",
@@ -220,7 +223,7 @@ pub struct BuildStatus {
 }
 
 /// Current status of a rollout.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RolloutStatus {
     /// Deployment that the rollout is for.
     pub deployment: DeploymentId,
@@ -229,6 +232,9 @@ pub struct RolloutStatus {
     pub steps: Vec<StepStatus>,
     /// Reason; set if it failed.
     pub failure: Option<Failure>,
+    /// Measured rounds of its benchmark gate.
+    #[serde(default)]
+    pub benchmark_rows: Vec<BenchmarkRow>,
 }
 
 /// Current status of a benchmark run.

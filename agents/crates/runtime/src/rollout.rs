@@ -4,6 +4,7 @@
 mod advance;
 mod canary;
 mod event;
+mod gate;
 mod group;
 mod hook;
 mod leaving;
@@ -85,6 +86,8 @@ pub struct AppState {
     rollback: Option<Rollback>,
     hook: Option<HookRun>,
     hooks: Vec<HookRecord>,
+    /// Deployment under load for its benchmark gate.
+    measured: Option<DeploymentId>,
     /// Commands found at start, until their rollout claims them.
     adopted_hooks: Vec<AdoptedHook>,
     /// Progress of the current rollout, as recorded before the restart.
@@ -135,6 +138,7 @@ impl AppState {
             rollback: None,
             hook: None,
             hooks: record.hooks,
+            measured: None,
             adopted_hooks: Vec::new(),
             progressed: record.progress,
             autoscaler: Autoscaler::restored(record.scaled),
@@ -201,6 +205,8 @@ impl AppState {
                 self.advance_refused(generation, &error, now, actions);
             }
             RolloutEvent::InFlight { instance, count, at } => self.in_flight(&instance, count, at, now, actions),
+            RolloutEvent::GateRow(deployment, row) => self.gate_row(&deployment, *row, actions),
+            RolloutEvent::GateMeasured(deployment, verdict) => self.gate_measured(&deployment, verdict, now, actions),
             RolloutEvent::Traffic(side, traffic) => self.count_traffic(&side, &traffic),
             RolloutEvent::Load(load) => {
                 if let Some(spec) = &self.desired
@@ -329,6 +335,9 @@ impl AppState {
         let (crashes, port) = (slot.crashes_since(now.at.saturating_sub(CRASH_WINDOW)), slot.port);
         let is_no_server = slot.is_no_server();
         if self.crashed_when_admitted(id, messages::crashed_in_switch(&exit), now, actions) {
+            return;
+        }
+        if self.crashed_when_measured(id, &exit, now, actions) {
             return;
         }
         if !rollout {
@@ -471,6 +480,7 @@ impl AppState {
         self.check_leaving(now, actions);
         self.check_drained(context, actions);
         self.drop_hook(now, actions);
+        self.drop_gate(actions);
     }
 
     /// Selects the group that should serve and creates it, or drops one that is no longer wanted.
@@ -538,6 +548,7 @@ impl AppState {
             hook,
             batch: asked.map_or(0, |rollout| usize::try_from(rollout.batch_size).unwrap_or(0)),
             canary: asked.and_then(|rollout| rollout.canary.clone()),
+            gate: asked.and_then(|rollout| rollout.benchmark_gate.clone()),
             wanted: 0,
             admitted: BTreeSet::new(),
             retired: 0,

@@ -21,7 +21,8 @@ use std::time::{Duration, Instant};
 use fairlead_base::{Folders, StateFileError, Trash};
 use fairlead_engine::Engine;
 use fairlead_model::{
-    AppKey, AppSpec, DeploymentId, Failure, InstanceId, InstanceStatus, LogLine, ReleaseSpec, RolloutStatus,
+    AppKey, AppSpec, BenchmarkGate, BenchmarkRow, DeploymentId, Failure, InstanceId, InstanceStatus, LogLine,
+    ReleaseSpec, RolloutStatus, UpstreamAddress,
 };
 use fairlead_secret::SealingKey;
 use tokio::sync::{mpsc, oneshot, watch};
@@ -55,6 +56,18 @@ pub trait PrepareRelease: Send + Sync + 'static {
     ) -> Pin<Box<dyn Future<Output = Result<(), Failure>> + Send + 'a>>;
 }
 
+/// Puts the load of a benchmark gate on an instance.
+pub trait MeasureGate: Send + Sync + 'static {
+    /// Measures the instance at `address`, calls `on_row` after each round, and returns whether all thresholds are met.
+    /// Dropping the future ends the load.
+    fn measure<'a>(
+        &'a self,
+        gate: &'a BenchmarkGate,
+        address: &'a UpstreamAddress,
+        on_row: &'a (dyn Fn(BenchmarkRow) + Send + Sync),
+    ) -> Pin<Box<dyn Future<Output = Result<(), Failure>> + Send + 'a>>;
+}
+
 /// Dependencies and settings of the runtime.
 pub struct RuntimeOptions {
     pub folders: Folders,
@@ -76,6 +89,8 @@ pub struct RuntimeOptions {
     pub sealing: Arc<SealingKey>,
     /// Maker of releases' folders.
     pub prepare: Arc<dyn PrepareRelease>,
+    /// Load of benchmark gates.
+    pub gates: Arc<dyn MeasureGate>,
     /// Container engine that runs images.
     pub engine: Engine,
 }

@@ -5,6 +5,8 @@
 mod container_network;
 #[path = "runtime/containers.rs"]
 mod containers;
+#[path = "runtime/gate.rs"]
+mod gate;
 #[path = "runtime/layer_bound.rs"]
 mod layer_bound;
 #[path = "runtime/measure.rs"]
@@ -45,7 +47,8 @@ use fairlead_model::{
 };
 use fairlead_network::{AppNetwork, OwnNetwork, RootlessNetwork};
 use fairlead_runtime::{
-    Identities, Isolation, LayerBounds, PrepareRelease, Runtime, RuntimeOptions, RuntimeOutput, RuntimeView,
+    Identities, Isolation, LayerBounds, MeasureGate, PrepareRelease, Runtime, RuntimeOptions, RuntimeOutput,
+    RuntimeView,
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -93,6 +96,7 @@ struct Server {
     network: Result<OwnNetwork, String>,
     /// Set instead of `network`.
     rootless: Option<RootlessNetwork>,
+    gates: Arc<dyn MeasureGate>,
     folder: Option<tempfile::TempDir>,
 }
 
@@ -108,7 +112,8 @@ impl Server {
         folders.create().unwrap();
         let network = network(&folders);
         let (runtime, output) = start(&folders, network.clone()).await;
-        Self { folders, runtime, output, network, rootless: None, folder: Some(folder) }
+        let gates = Arc::new(gate::TestGates::passing());
+        Self { folders, runtime, output, network, rootless: None, gates, folder: Some(folder) }
     }
 
     async fn without_root(network: RootlessNetwork) -> Self {
@@ -124,7 +129,10 @@ impl Server {
             Some(network) => Ok(AppNetwork::Rootless(network.clone())),
             None => self.network.clone().map(AppNetwork::Own),
         };
-        let (runtime, output) = start(&self.folders, network).await;
+        let engine = Engine::at(Path::new("/nowhere"));
+        let options = options(&self.folders, network, Arc::new(EmptyFolders), engine);
+        let options = RuntimeOptions { gates: self.gates.clone(), ..options };
+        let (runtime, output) = Runtime::start(options).await.unwrap();
         (self.runtime, self.output) = (runtime, output);
     }
 
@@ -257,6 +265,7 @@ fn options(
         identities: Arc::new(Identities::open(folders).unwrap()),
         sealing: Arc::new(secrets::sealing_key()),
         prepare,
+        gates: Arc::new(gate::TestGates::passing()),
         engine,
     }
 }
@@ -320,6 +329,7 @@ fn with_candidate(spec: AppSpec, release: ReleaseSpec, start_timeout: Duration) 
             canary: None,
             release_command: None,
             post_release_command: None,
+            benchmark_gate: None,
         }),
         ..spec
     }

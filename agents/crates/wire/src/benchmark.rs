@@ -128,7 +128,7 @@ fn program(program: BenchmarkProgram) -> agent::BenchmarkProgram {
     }
 }
 
-fn row(row: BenchmarkRow) -> agent::BenchmarkRow {
+pub(crate) fn row(row: BenchmarkRow) -> agent::BenchmarkRow {
     let (index, count) = row.latency.into_iter().unzip();
     let micros = |duration: std::time::Duration| u64::try_from(duration.as_micros()).unwrap_or(u64::MAX);
     agent::BenchmarkRow {

@@ -2,6 +2,7 @@
 //! framed local channel.
 
 mod benchmark;
+mod benchmark_gate;
 mod certificate;
 mod channel;
 mod parse;

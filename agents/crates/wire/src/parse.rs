@@ -14,6 +14,7 @@ use fairlead_model::{
 use prost::Message;
 
 use crate::benchmark;
+use crate::benchmark_gate::benchmark_gate;
 use crate::certificate::certificates;
 use crate::secret::is_name;
 use crate::server_port;
@@ -114,6 +115,10 @@ fn app(at: &str, spec: agent::AppSpec) -> Result<AppSpec, StateError> {
                 canary: rollout.canary.map(|spec| canary(&format!("{at}.canary"), spec)).transpose()?,
                 release_command: hook(&format!("{at}.release_command"), rollout.release_command)?,
                 post_release_command: hook(&format!("{at}.post_release_command"), rollout.post_release_command)?,
+                benchmark_gate: rollout
+                    .benchmark_gate
+                    .map(|spec| benchmark_gate(&format!("{at}.benchmark_gate"), spec))
+                    .transpose()?,
             })
         }
     };

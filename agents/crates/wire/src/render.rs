@@ -153,6 +153,7 @@ fn rollout(status: model::RolloutStatus) -> agent::RolloutStatus {
         state: work(status.state),
         steps: status.steps.into_iter().map(step).collect(),
         failure: status.failure.map(failure),
+        benchmark_rows: status.benchmark_rows.into_iter().map(benchmark::row).collect(),
     }
 }
 

@@ -4,11 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { WorkState } from '@fairlead/contract/agent';
 import type { DeploymentId } from '@fairlead/contract/ids';
+import { updateConfig } from '@fairlead/core/app';
 import { createDeployment } from '@fairlead/core/deployment';
 import { noteOnReport, recordRegistration } from '@fairlead/core/github';
 import { forOrganization } from '@fairlead/core/kernel';
 import { recordLogChunk } from '@fairlead/core/log';
-import { buildStatus, type TestWorld, testWorld } from '@fairlead/core/testing';
+import { buildStatus, builtStatus, gateRow, rolloutStatus, type TestWorld, testWorld } from '@fairlead/core/testing';
 import { type TestDatabase, testDatabase } from '@fairlead/db/testing';
 import { createFakeGithub, type FakeGithub } from '@fairlead/testkit';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -163,6 +164,31 @@ test('a failed build has annotations once, the last lines of its step and no but
     conclusion: 'failure',
     actions: [],
     output: { text: expect.stringContaining('error TS1005') },
+  });
+});
+
+test('the check run tells the figures of a benchmark gate', async () => {
+  const appId = await linkedApp();
+  const capabilities = ['app', 'route', 'build', 'build.plan', 'build.default_branch', 'benchmark.gate'];
+  await world.system(({ tx }) => tx.server.updateMany({ data: { capabilities } }));
+  const benchmarkGate = {
+    ...{ path: '/', concurrency: 8, durationMs: 1000, rounds: 1 },
+    thresholds: [{ metric: 'success_percent' as const, min: 99 }],
+  };
+  await world.tenant((ctx) => updateConfig(ctx, { appId, settings: { benchmarkGate } }));
+  const { deploymentId } = await world.tenant((ctx) => createDeployment(ctx, { appId }));
+  await world.advance(deploymentId);
+  const failure = { code: 'benchmark.threshold_missed', message: 'The success rate is too low.' };
+  const rollout = rolloutStatus(deploymentId, WorkState.FAILED, failure);
+  const row = gateRow({ requests: 90n, errors: 10n });
+  await world.report({ builds: [builtStatus(deploymentId)] });
+  await world.report({ rollouts: [{ ...rollout, benchmarkRows: [row] }] });
+  await send();
+  expect(received('check-runs').at(-1)).toMatchObject({
+    conclusion: 'failure',
+    output: {
+      summary: 'The success rate is too low.\n\nBenchmark gate failed: success 90 % (at least 99 %, missed).',
+    },
   });
 });
 

@@ -201,11 +201,11 @@ async function checkRunOf(
   content: ReportContent,
   inTenant: InTenant,
 ): Promise<CheckRun> {
-  const { phase, failedStep, failureMessage, startedAt, finishedAt, note } = content;
+  const { phase, failedStep, failureMessage, startedAt, finishedAt, note, gates } = content;
   const name = checkName(content);
   const title = reportTitle(content);
   const started = startedAt === null ? {} : { startedAt };
-  const summary = (text: string) => (note === '' ? text : `${text}\n\n${note}`);
+  const summary = (text: string) => [text, ...gates, note].filter((part) => part !== '').join('\n\n');
   if (phase === 'queued' || phase === 'in_progress') {
     return { name, status: phase, title, summary: summary(title), ...started };
   }

@@ -74,6 +74,12 @@ export const serverErrors = {
   'benchmark_plan.no_schedule': conflict('This benchmark plan has no schedule. Set one first.'),
   'benchmark_plan.late': conflict('The control plane did not run at the scheduled time.'),
   'benchmark_plan.too_many': conflict('This app has 50 benchmark plans already. Delete one first.'),
+  'benchmark.threshold_missed': failed(
+    'The new release missed a threshold of its benchmark gate. Make it meet the gate, or change the gate, then deploy again.',
+  ),
+  'benchmark.gate_failed': failed(
+    'The benchmark gate could not measure the new release. Check that it answers the path of the gate with 2xx under load, then deploy again.',
+  ),
   'benchmark.failed': failed('The benchmark could not be finished. The detail beside it says why.', {
     retryable: true,
   }),

@@ -2,7 +2,15 @@
 // again. Its JSON Schema is docs/benchmarks/run.schema.json. A change that older readers can't follow gets another `format`.
 import { runIdSchema } from '@fairlead/contract/ids';
 import { z } from 'zod';
-import { benchmarkFactsSchema, benchmarkStateSchema, storedPlanSchema } from './schema.ts';
+import {
+  type BenchmarkProgram,
+  type BenchmarkScenarioName,
+  benchmarkFactsSchema,
+  benchmarkOutcomeSchema,
+  benchmarkStateSchema,
+  storedPlanSchema,
+  thresholdResultSchema,
+} from './schema.ts';
 
 const ROWS_MAX = 20_000;
 const BUCKETS_MAX = 1000;
@@ -36,7 +44,7 @@ const rowSchema = z.object({
   connection: connectionSchema
     .default('reused')
     .describe('reused: kept open; fresh: one for each request; resumed: the same with a TLS ticket; idle: silent.'),
-  phase: name.nullish().describe('Part of a scenario with an event in it: `steady` or `event`.'),
+  phase: name.nullish().describe('Part of a scenario with an event in it: `before`, `during` or `after` it.'),
   networkPath: name.nullable().describe('Path to the app. Rows of different network paths are not comparable.'),
   concurrency: count.describe('Concurrent clients.'),
   clients: count.nullish().describe('Clients that received a response.'),
@@ -95,6 +103,12 @@ export const benchmarkDocumentSchema = z.object({
     .array(z.object({ target: name, scenario: name.nullable(), reason: sentence }))
     .max(500)
     .describe('Targets without rows, in one scenario or in all.'),
+  outcome: benchmarkOutcomeSchema.default('none').describe('Outcome of the thresholds of the plan.'),
+  thresholds: z
+    .array(thresholdResultSchema)
+    .max(20)
+    .default([])
+    .describe('Results of the thresholds of the plan, in its order.'),
   rows: z.array(rowSchema).max(ROWS_MAX),
 });
 export type BenchmarkDocument = z.infer<typeof benchmarkDocumentSchema>;
@@ -103,6 +117,23 @@ export type BenchmarkDocumentTarget = BenchmarkDocument['targets'][number];
 
 /** Scenario of a run of the product: the same load at each concurrency. */
 export const LADDER = { name: 'ladder', description: 'Concurrency ladder: the same requests at each concurrency.' };
+
+/** Scenarios of runs of the product. */
+export const runScenarios = {
+  matrix: LADDER,
+  burst: { name: 'burst', description: 'Ten times the requests per second for one phase.' },
+  'slow-upstream': { name: 'slow upstream', description: 'As many clients again wait for slow responses.' },
+  'greedy-client': { name: 'greedy client', description: 'Eight clients download large responses beside the others.' },
+  deploy: { name: 'deploy under load', description: 'The live release is deployed again while requests arrive.' },
+  'route-change': {
+    name: 'route changes under load',
+    description: 'The proxy gets its routes again ten times a second while requests arrive.',
+  },
+  'proxy-upgrade': {
+    name: 'proxy upgrade under load',
+    description: 'A new proxy process takes over while requests arrive.',
+  },
+} as const satisfies Record<BenchmarkScenarioName, { readonly name: string; readonly description: string }>;
 
 const oldDocumentSchema = z.object({
   format: z.literal('fairlead-benchmark-1'),
@@ -125,6 +156,8 @@ export function readBenchmarkDocument(value: unknown): BenchmarkDocument {
   return {
     ...document,
     format: 'fairlead-benchmark-2',
+    outcome: 'none',
+    thresholds: [],
     ...describeRun(plan, facts, rows),
     rows: rows.map((row) => ({ ...row, scenario: LADDER.name, ...proxyFigures(row) })),
   };
@@ -148,7 +181,10 @@ export function describeRun(
   plan: z.infer<typeof storedPlanSchema>,
   facts: ProductFacts,
   rows: readonly { readonly target: string; readonly networkPath: string | null }[],
+  programs: readonly BenchmarkProgram[] = [],
 ): Described {
+  const programOf = (target: string) => programs.find((program) => program.target === target);
+  const isMeasured = (target: string) => rows.some((row) => row.target === target);
   const pathsOf = (target: string) =>
     new Set(rows.filter((row) => row.target === target).map((row) => row.networkPath));
   return {
@@ -156,20 +192,22 @@ export function describeRun(
     command: null,
     method: [],
     warmupMs: plan.warmupMs,
-    scenarios: [LADDER],
+    scenarios: [runScenarios[plan.scenario]],
     targets: [...new Set([...plan.targets, ...rows.map(({ target }) => target)])].map((target) => {
       const paths = [...pathsOf(target)];
       return {
         name: target,
         label: LABELS[target] ?? target,
         kind: KINDS[target] ?? 'peer',
-        version: target === 'proxy' ? (facts?.agentVersion ?? null) : null,
-        configuration: null,
+        version: programOf(target)?.version || (target === 'proxy' ? (facts?.agentVersion ?? null) : null),
+        configuration: programOf(target)?.configuration || null,
         networkPath: paths.length === 1 ? (paths[0] ?? null) : null,
       };
     }),
-    baseline: null,
-    notMeasured: [],
+    baseline: plan.upstream === 'lab' && isMeasured('nginx') ? 'nginx' : null,
+    notMeasured: programs.flatMap(({ target, skipped }) =>
+      skipped === null ? [] : [{ target, scenario: null, reason: skipped }],
+    ),
   };
 }
 

@@ -2,9 +2,17 @@
 import { bucketLowerUs, bucketUpperUs, decodeHistogram } from '@fairlead/contract/histogram';
 import { AppError, type Ctx } from '../kernel/index.ts';
 import { wholeReach } from '../role/index.ts';
-import { type BenchmarkDocument, benchmarkDocumentSchema, describeRun, LADDER, proxyFigures } from './document.ts';
-import type { BenchmarkRef } from './schema.ts';
+import {
+  type BenchmarkDocument,
+  benchmarkDocumentSchema,
+  describeRun,
+  proxyFigures,
+  runScenarios,
+} from './document.ts';
+import { toRowView } from './rules.ts';
+import { type BenchmarkRef, benchmarkProgramSchema } from './schema.ts';
 import { loadRuns } from './store.ts';
+import { evaluateThresholds } from './thresholds.ts';
 
 export async function exportBenchmark(ctx: Ctx, { runId }: BenchmarkRef): Promise<BenchmarkDocument> {
   const [run] = await loadRuns(ctx, { reach: wholeReach, id: runId, limit: 1 });
@@ -12,6 +20,10 @@ export async function exportBenchmark(ctx: Ctx, { runId }: BenchmarkRef): Promis
   const rows = await ctx.tx.benchmarkRow.findMany({
     where: { runId, organizationId: ctx.organizationId },
     orderBy: { position: 'asc' },
+  });
+  const { programs } = await ctx.tx.benchmarkRun.findFirstOrThrow({
+    where: { id: runId, organizationId: ctx.organizationId },
+    select: { programs: true },
   });
   // Parsed, because the columns are wider than the format. A column that the format names is exported as it is.
   return benchmarkDocumentSchema.parse({
@@ -24,10 +36,16 @@ export async function exportBenchmark(ctx: Ctx, { runId }: BenchmarkRef): Promis
     finishedAt: run.finishedAt?.toISOString() ?? null,
     plan: run.plan,
     facts: run.facts,
-    ...describeRun(run.plan, run.facts, rows),
+    ...describeRun(run.plan, run.facts, rows, benchmarkProgramSchema.array().parse(programs)),
+    outcome: run.outcome,
+    thresholds: run.state === 'succeeded' ? evaluateThresholds(run.plan.thresholds, rows.map(toRowView)) : [],
     rows: rows.map((row) => ({
-      scenario: LADDER.name,
+      scenario: runScenarios[run.plan.scenario].name,
       ...withNumbers(row),
+      connection: run.plan.connection,
+      generatorSaturated: row.isSaturated,
+      // Only the lab measures its app.
+      appCpuUs: row.appCpuUs === 0n ? null : Number(row.appCpuUs),
       latency: latencyOf(row.latency),
       ...proxyFigures({
         proxyCpuUs: Number(row.proxyCpuUs),

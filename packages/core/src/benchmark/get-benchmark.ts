@@ -4,6 +4,7 @@ import { wholeReach } from '../role/index.ts';
 import { toRowView } from './rules.ts';
 import { type BenchmarkDetail, type BenchmarkRef, benchmarkEventSchema, benchmarkProgramSchema } from './schema.ts';
 import { loadRuns } from './store.ts';
+import { evaluateThresholds } from './thresholds.ts';
 
 export async function getBenchmark(ctx: Ctx, input: BenchmarkRef): Promise<BenchmarkDetail> {
   const { runId } = input;
@@ -17,9 +18,11 @@ export async function getBenchmark(ctx: Ctx, input: BenchmarkRef): Promise<Bench
     where: { id: runId, organizationId: ctx.organizationId },
     select: { programs: true, events: true },
   });
+  const views = rows.map(toRowView);
   return {
     ...run,
-    rows: rows.map(toRowView),
+    rows: views,
+    thresholds: run.state === 'succeeded' ? evaluateThresholds(run.plan.thresholds, views) : [],
     programs: benchmarkProgramSchema.array().parse(programs),
     events: benchmarkEventSchema.array().parse(events),
     canCancel: run.state === 'queued' || run.state === 'running',

@@ -5,6 +5,7 @@ export { type BenchmarkDocument, benchmarkDocumentSchema, readBenchmarkDocument 
 export { endBenchmarks } from './end-benchmarks.ts';
 export { exportBenchmark } from './export-benchmark.ts';
 export { failOverdueBenchmarks } from './fail-overdue-benchmarks.ts';
+export { describeGate, judgeGate, readGateRows } from './gate.ts';
 export { getBenchmark } from './get-benchmark.ts';
 export { findReport, getReport, type PublishedReport, previewReport } from './get-report.ts';
 export { importBenchmark } from './import-benchmark.ts';

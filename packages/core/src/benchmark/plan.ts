@@ -34,10 +34,13 @@ export function rowsOf(plan: BenchmarkPlan): number {
   return pairs.length * phases * plan.concurrency.length * plan.repeats;
 }
 
-/** Every row as long as planned, and as much again for starting, ramping and reporting. Each program of the lab may take 20 s to start. */
+/**
+ * Every row as long as planned, and as much again for starting, ramping and reporting. Each program
+ * of the lab may take 20 s to start. The rest is for benchmark gates of deployments, which go between two rows.
+ */
 export function timeLimitMs(plan: BenchmarkPlan): number {
   const programsMs = plan.upstream === 'lab' ? 25_000 * plan.targets.length : 0;
-  return 60_000 + programsMs + 2 * rowsOf(plan) * (plan.durationMs + plan.warmupMs);
+  return 5 * 60_000 + programsMs + 2 * rowsOf(plan) * (plan.durationMs + plan.warmupMs);
 }
 
 export interface PlanFault {

@@ -6,7 +6,7 @@ import {
   type BenchmarkDocumentRow,
   type BenchmarkDocumentTarget,
   benchmarkDocumentSchema,
-  LADDER,
+  runScenarios,
 } from './document.ts';
 import { publicWords } from './public-words.ts';
 
@@ -26,10 +26,12 @@ const TARGETS: Readonly<Record<string, string>> = {
   traefik: 'Traefik',
   h2o: 'h2o',
 };
-const SCENARIOS: Readonly<Record<string, string>> = { [LADDER.name]: LADDER.description };
-const PROTOCOLS = ['http1', 'http2', 'http3', 'websocket', 'grpc'];
+const SCENARIOS: Readonly<Record<string, string>> = Object.fromEntries(
+  Object.values(runScenarios).map(({ name, description }) => [name, description]),
+);
+const PROTOCOLS = ['http1', 'http1-cleartext', 'http2', 'http3', 'websocket', 'grpc'];
 const PATHS = ['shared-network', 'own-network', 'unix-socket'];
-const PHASES = ['steady', 'event'];
+const PHASES = ['before', 'during', 'after'];
 const FAILURES = ['connect', 'tls', 'timeout', 'closed', 'malformed', '3xx', '4xx', '5xx'];
 const SYSTEMS = ['Debian', 'Ubuntu', 'Fedora', 'Alpine Linux', 'Arch Linux', 'CentOS', 'Rocky Linux', 'AlmaLinux'];
 const ARCHITECTURES = ['x64', 'arm64', 'x86_64', 'aarch64'];
@@ -168,7 +170,8 @@ function commandOf(plan: NonNullable<BenchmarkDocument['plan']>): string {
     targets: plan.targets.filter((target) => target in TARGETS),
     protocols: plan.protocols.filter((protocol) => PROTOCOLS.includes(protocol)),
     ...{ concurrency: plan.concurrency, repeats: plan.repeats },
-    ...{ durationMs: plan.durationMs, warmupMs: plan.warmupMs },
+    ...{ durationMs: plan.durationMs, warmupMs: plan.warmupMs, upstream: plan.upstream, scenario: plan.scenario },
+    ...{ connection: plan.connection, requestsPerSecond: plan.requestsPerSecond, labApp: plan.labApp },
   };
   return [
     'curl -H "Authorization: Bearer $FAIRLEAD_TOKEN" -H "Content-Type: application/json" \\',

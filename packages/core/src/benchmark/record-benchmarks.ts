@@ -8,8 +8,10 @@ import { bumpServer } from '../server/index.ts';
 import { enqueueEvents } from './enqueue-events.ts';
 import { liveReleaseNumber } from './facts.ts';
 import { notifyQueue } from './queue.ts';
-import { type BenchmarkState, benchmarkFactsSchema } from './schema.ts';
+import { toRowView } from './rules.ts';
+import { type BenchmarkOutcome, type BenchmarkState, benchmarkFactsSchema, storedPlanSchema } from './schema.ts';
 import { programsOf, storeRows } from './store-rows.ts';
+import { evaluateThresholds, outcomeOf } from './thresholds.ts';
 
 export interface BenchmarkReport {
   readonly serverId: string;
@@ -44,6 +46,7 @@ export async function recordBenchmarks(ctx: OrganizationCtx, input: BenchmarkRep
       facts: true,
       programs: true,
       eventsDue: true,
+      plan: true,
     },
     orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
   });
@@ -77,6 +80,7 @@ export async function recordBenchmarks(ctx: OrganizationCtx, input: BenchmarkRep
         startedAt: run.startedAt ?? now,
         ...(finished ? { finishedAt: now, ...(await endFactsOf(ctx, { ...run, serverId: input.serverId })) } : {}),
         ...(state === 'failed' ? failureOf(status) : {}),
+        ...(state === 'succeeded' ? { outcome: await outcomeOfRun(ctx, run) } : {}),
       },
     });
     if (count > 0 && eventsDue > run.eventsDue) await enqueueEvents(ctx, run.id);
@@ -97,6 +101,16 @@ async function endFactsOf(ctx: OrganizationCtx, { facts, appId, environmentId, s
   if (facts === null) return {};
   const endReleaseNumber = await liveReleaseNumber(ctx, { appId, environmentId, serverId });
   return { facts: { ...benchmarkFactsSchema.parse(facts), endReleaseNumber } };
+}
+
+async function outcomeOfRun(
+  { tx, organizationId }: OrganizationCtx,
+  { id, plan }: { readonly id: string; readonly plan: unknown },
+): Promise<BenchmarkOutcome> {
+  const { thresholds } = storedPlanSchema.parse(plan);
+  if (thresholds.length === 0) return 'none';
+  const rows = await tx.benchmarkRow.findMany({ where: { runId: id, organizationId } });
+  return outcomeOf('succeeded', evaluateThresholds(thresholds, rows.map(toRowView)));
 }
 
 function failureOf(status: BenchmarkStatus): { failureCode: string; failureMessage: string } {

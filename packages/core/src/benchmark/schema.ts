@@ -56,14 +56,63 @@ export { plainPlan };
 
 const unique = (values: readonly unknown[]): boolean => new Set(values).size === values.length;
 
+export const thresholdMetrics = [
+  'requests_per_second',
+  'p50_ms',
+  'p90_ms',
+  'p99_ms',
+  'success_percent',
+  'cpu_us_per_request',
+  'memory_bytes',
+] as const;
+export type ThresholdMetric = (typeof thresholdMetrics)[number];
+/** Metrics of a benchmark gate, which measures an app without the proxy. */
+export const gateMetrics: readonly ThresholdMetric[] = [
+  'requests_per_second',
+  'p50_ms',
+  'p90_ms',
+  'p99_ms',
+  'success_percent',
+];
+export const thresholdsMax = 20;
+
+const concurrencySchema = z.number().int().min(1).max(20_000);
+const limitSchema = z.number().min(0).max(1e12);
+
+/** Limit of a metric. It holds for every row that has the metric and fits its `target`, `protocol` and `concurrency`. */
+export const thresholdSchema = z
+  .object({
+    metric: z.enum(thresholdMetrics),
+    max: limitSchema.optional(),
+    min: limitSchema.optional(),
+    target: benchmarkTargetSchema.optional(),
+    protocol: benchmarkProtocolSchema.optional(),
+    concurrency: concurrencySchema.optional(),
+  })
+  .superRefine(({ metric, max, min }, { addIssue }) => {
+    const path = max === undefined ? ['min'] : ['max'];
+    if ((max === undefined) === (min === undefined)) {
+      addIssue({ code: 'custom', path, message: 'A threshold has either a maximum or a minimum.' });
+    }
+    const limit = max ?? min ?? 0;
+    if (metric === 'success_percent' && limit > 100) {
+      addIssue({ code: 'custom', path, message: 'A success rate is at most 100 %.' });
+    }
+    if (max === 0 && metric !== 'success_percent') {
+      addIssue({ code: 'custom', path, message: 'A maximum of 0 can never pass.' });
+    }
+  });
+export type Threshold = z.infer<typeof thresholdSchema>;
+
+export const benchmarkPathSchema = z
+  .string()
+  .max(500)
+  .regex(/^\/[\x21-\x7e]*$/, 'A path starts with / and has no spaces.');
+
 export const benchmarkPlanSchema = z.object({
   /** Target host; default: the app's first domain. */
   host: z.string().max(253).optional(),
-  path: z
-    .string()
-    .max(500)
-    .regex(/^\/[\x21-\x7e]*$/, 'A path starts with / and has no spaces.')
-    .default('/'),
+  path: benchmarkPathSchema.default('/'),
   targets: z
     .array(benchmarkTargetSchema)
     .min(1)
@@ -77,7 +126,7 @@ export const benchmarkPlanSchema = z.object({
     .refine(unique, 'Name each protocol once.')
     .default(['http1', 'http2']),
   concurrency: z
-    .array(z.number().int().min(1).max(20_000))
+    .array(concurrencySchema)
     .min(1)
     .max(8)
     .refine(unique, 'Name each concurrency once.')
@@ -102,6 +151,8 @@ export const benchmarkPlanSchema = z.object({
       errorEvery: z.number().int().min(0).max(1_000_000).default(0),
     })
     .default(plainPlan.labApp),
+  /** Limits that decide the outcome of the run. */
+  thresholds: z.array(thresholdSchema).max(thresholdsMax).default([]),
 });
 export type BenchmarkPlan = z.infer<typeof benchmarkPlanSchema>;
 
@@ -167,6 +218,31 @@ export type BenchmarkRowView = z.infer<typeof benchmarkRowSchema>;
 
 /** Identity of an imported run where it was measured. */
 export const runOriginSchema = z.object({ runId: runIdSchema, createdAt: z.iso.datetime() });
+/** `none`: the plan has no thresholds, or the run has not succeeded. */
+export const benchmarkOutcomeSchema = z.enum(['passed', 'failed', 'none']);
+export type BenchmarkOutcome = z.infer<typeof benchmarkOutcomeSchema>;
+
+export const thresholdResultSchema = z.object({
+  threshold: thresholdSchema,
+  passed: z.boolean(),
+  /** False if the limit lies inside the interval of a cell, or a cell has fewer than three rounds. */
+  certain: z.boolean(),
+  /** Measured cells that the threshold holds for; empty: none, and the threshold has failed. */
+  cells: z.array(
+    z.object({
+      target: benchmarkTargetSchema,
+      protocol: benchmarkProtocolSchema,
+      networkPath: networkPathSchema.nullable(),
+      concurrency: z.number().int(),
+      /** Median over the rounds; null: a round had no successful request. */
+      value: z.number().nullable(),
+      /** 95 % interval of the median; null with fewer than three rounds. */
+      interval: z.object({ low: z.number(), high: z.number() }).nullable(),
+      passed: z.boolean(),
+    }),
+  ),
+});
+export type ThresholdResult = z.infer<typeof thresholdResultSchema>;
 
 export const benchmarkSummarySchema = z.object({
   id: runIdSchema,
@@ -187,6 +263,7 @@ export const benchmarkSummarySchema = z.object({
   origin: runOriginSchema.nullable(),
   tags: z.array(z.string()),
   note: z.string(),
+  outcome: benchmarkOutcomeSchema,
   rowsDone: z.number().int(),
   rowsTotal: z.number().int(),
   failureCode: z.string().nullable(),
@@ -226,6 +303,8 @@ export const benchmarkDetailSchema = benchmarkSummarySchema.extend({
   programs: z.array(benchmarkProgramSchema),
   events: z.array(benchmarkEventSchema),
   rows: z.array(benchmarkRowSchema),
+  /** One for each threshold of the plan, in its order, once the run has succeeded. */
+  thresholds: z.array(thresholdResultSchema),
   canCancel: z.boolean(),
 });
 export type BenchmarkDetail = z.infer<typeof benchmarkDetailSchema>;
@@ -300,3 +379,27 @@ export const reportPreviewSchema = z.object({
   machine: benchmarkFactsSchema.shape.machine.nullable(),
 });
 export type ReportPreview = z.infer<typeof reportPreviewSchema>;
+/** Benchmark gate of a deployment on one server. */
+export const gateResultSchema = z.object({
+  path: z.string(),
+  concurrency: z.number().int(),
+  durationMs: z.number().int(),
+  rounds: z.number().int(),
+  /** Failed too if the load did not end. */
+  outcome: z.enum(['running', 'passed', 'failed']),
+  /** One for each round that has ended. */
+  rows: z.array(
+    z.object({
+      round: z.number().int(),
+      requests: z.number(),
+      errors: z.number(),
+      requestsPerSecond: z.number(),
+      p50Ms: z.number().nullable(),
+      p90Ms: z.number().nullable(),
+      p99Ms: z.number().nullable(),
+    }),
+  ),
+  /** One for each threshold, in order, once all rounds have ended. */
+  thresholds: z.array(thresholdResultSchema),
+});
+export type GateResult = z.infer<typeof gateResultSchema>;

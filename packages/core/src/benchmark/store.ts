@@ -8,6 +8,7 @@ import {
   type BenchmarkState,
   type BenchmarkSummary,
   benchmarkFactsSchema,
+  benchmarkOutcomeSchema,
   benchmarkStateSchema,
   benchmarkTriggerSchema,
   runOriginSchema,
@@ -29,6 +30,7 @@ interface RunRow {
   readonly tags: string[];
   readonly note: string;
   readonly facts: unknown;
+  readonly outcome: string;
   readonly rowsDone: number;
   readonly rowsTotal: number;
   readonly failureCode: string | null;
@@ -73,7 +75,7 @@ export async function loadRuns(ctx: Ctx, filter: RunQuery): Promise<BenchmarkSum
     )
     SELECT page.id, page.app_id AS "appId", app.name AS "appName", app.slug AS "appSlug", page.server_id AS "serverId",
            server.name AS "serverName", page.state, page.plan,
-           page.plan_name AS "planName", page.trigger, page.origin, page.tags, page.note, page.facts, page.rows_done AS "rowsDone", page.rows_total AS "rowsTotal",
+           page.plan_name AS "planName", page.trigger, page.origin, page.tags, page.note, page.facts, page.outcome, page.rows_done AS "rowsDone", page.rows_total AS "rowsTotal",
            page.failure_code AS "failureCode", page.failure_message AS "failureMessage", page.created_at AS "createdAt",
            page.started_at AS "startedAt", page.finished_at AS "finishedAt",
            CASE WHEN page.state = 'queued' THEN (
@@ -101,6 +103,7 @@ export async function loadRuns(ctx: Ctx, filter: RunQuery): Promise<BenchmarkSum
     trigger: benchmarkTriggerSchema.parse(row.trigger),
     plan: storedPlanSchema.parse(row.plan),
     facts: benchmarkFactsSchema.nullable().parse(row.facts),
+    outcome: benchmarkOutcomeSchema.parse(row.outcome),
     bestP99Ms: bestLatency === null ? null : quantileMs(decodeHistogram(bestLatency), 0.99),
   }));
 }

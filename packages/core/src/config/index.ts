@@ -1,4 +1,5 @@
 // Settings, as servers and deployments read them. Their update needs both of them, so updateConfig is in app.
+export { type BenchmarkGateSettings, gateLoadMs, gateWarmupMs } from './benchmark-gate.ts';
 export { diffSettings } from './diff-settings.ts';
 export { getConfig } from './get-config.ts';
 export { getConfigVersion, loadRestorable } from './get-config-version.ts';

@@ -8,6 +8,7 @@ import { commandSchema, healthPathSchema, namedCommandSchema, plainNameSchema } 
 import { placementInputSchema } from '../placement/schema.ts';
 import { rootFolderSchema } from '../source/schema.ts';
 import { appTrafficSchema } from '../traffic/schema.ts';
+import { benchmarkGateSchema } from './benchmark-gate.ts';
 import { variableNameProblem, variablesMax, variableValueProblem } from './rules.ts';
 import { normalizeServerPort, serverPortProblem, serverPortsMax } from './server-port.ts';
 
@@ -237,6 +238,8 @@ export const settingsSchema = z.object({
   /** Runs once when the release is live everywhere. Its failure is reported and changes nothing. */
   postReleaseCommand: hookSchema.nullable().default(null),
   rollout: rolloutSchema.default({ kind: 'blue_green' }),
+  /** Load on a new instance before traffic switches. A missed threshold fails the deployment. Null: off. */
+  benchmarkGate: benchmarkGateSchema.nullable().default(null),
   drainTimeoutMs: z
     .number()
     .int()

@@ -1,11 +1,14 @@
 // Build slots, which limit concurrent builds, and the deadlines of a deployment's phases. A build takes memory and
 // cores that apps on the same server need.
 import { type BuildSlots, defaultOf } from '@fairlead/settings';
-import type { Settings } from '../config/index.ts';
+import { gateLoadMs, type Settings } from '../config/index.ts';
 import type { OrganizationCtx } from '../kernel/index.ts';
 import { type Limits, slackMs } from './machine.ts';
 
 export type { BuildSlots };
+
+/** Time that an agent waits for other measurements before it gives a benchmark gate up. */
+const gateWaitMs = 10 * 60_000;
 
 export const defaultBuildSlots: BuildSlots = {
   perServer: defaultOf('FAIRLEAD_BUILDS_PER_SERVER'),
@@ -39,13 +42,20 @@ export async function lockSlots(ctx: OrganizationCtx): Promise<void> {
  * Derives the deadlines from the limits that a server is given. An agent that respects its limits never meets them.
  */
 export function limitsOf(settings: Settings, instances: number): Limits {
-  const { rollout, startTimeoutMs, drainTimeoutMs, stopTimeoutMs, releaseCommand, postReleaseCommand } = settings;
+  const { rollout, benchmarkGate, startTimeoutMs, drainTimeoutMs, stopTimeoutMs, releaseCommand, postReleaseCommand } =
+    settings;
   const turns = rollout.kind === 'rolling' ? Math.ceil(instances / rollout.batchSize) : 1;
   const canaryMs = rollout.kind === 'canary' ? rollout.stepPercents.length * rollout.stepDurationMs : 0;
+  const gateMs = benchmarkGate === null ? 0 : gateLoadMs(benchmarkGate) + gateWaitMs + startTimeoutMs;
   const turnMs = startTimeoutMs + drainTimeoutMs + stopTimeoutMs;
   return {
     buildMs: settings.buildTimeoutMs + slackMs,
     rolloutMs:
-      2 * slackMs + turns * turnMs + canaryMs + (releaseCommand?.timeoutMs ?? 0) + (postReleaseCommand?.timeoutMs ?? 0),
+      2 * slackMs +
+      turns * turnMs +
+      canaryMs +
+      gateMs +
+      (releaseCommand?.timeoutMs ?? 0) +
+      (postReleaseCommand?.timeoutMs ?? 0),
   };
 }

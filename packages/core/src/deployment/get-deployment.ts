@@ -1,5 +1,7 @@
 // Returns the data of a deployment's page.
 import { parseId } from '@fairlead/contract/ids';
+import { judgeGate } from '../benchmark/index.ts';
+import { type BenchmarkGateSettings, loadSettings } from '../config/index.ts';
 import { AppError, actorUserId, type Ctx } from '../kernel/index.ts';
 import { releasePlanSchema } from '../release/index.ts';
 import { type Reach, wholeReach } from '../role/index.ts';
@@ -76,7 +78,11 @@ export async function getDeployment(
     canRedeploy: finished,
     canRetry: summary.state === 'failed' || summary.state === 'cancelled',
     waiting: machine === null ? null : await explainDeployment(ctx, machine, slots, reach),
-    servers: await loadServers(ctx, deploymentId),
+    servers: await loadServers(
+      ctx,
+      deploymentId,
+      (await loadSettings(ctx, row.release?.configId ?? null)).benchmarkGate,
+    ),
     configNumber: row.startedAt === null ? null : (row.config?.number ?? 0),
     withoutCache: row.withoutCache,
     plan: releasePlanSchema.parse(row.release?.plan ?? {}).sentences,
@@ -93,7 +99,11 @@ export async function getDeployment(
   };
 }
 
-async function loadServers(ctx: Ctx, deploymentId: string): Promise<DeploymentDetail['servers']> {
+async function loadServers(
+  ctx: Ctx,
+  deploymentId: string,
+  gate: BenchmarkGateSettings | null,
+): Promise<DeploymentDetail['servers']> {
   const { organizationId } = ctx;
   const rows = await ctx.tx.deploymentServer.findMany({
     where: { deploymentId, organizationId },
@@ -109,6 +119,7 @@ async function loadServers(ctx: Ctx, deploymentId: string): Promise<DeploymentDe
     serverName: names.get(each.serverId) ?? null,
     state: serverRolloutStateSchema.parse(each.state),
     failureMessage: each.failureMessage,
+    gate: gate === null || each.gateRows === null ? null : judgeGate(gate, each.gateRows, each.state !== 'rolling_out'),
     startedAt: each.startedAt,
     finishedAt: each.finishedAt,
   }));

@@ -3,9 +3,11 @@
 
 import { type BuildStatus, type RolloutStatus, StepState } from '@fairlead/contract/agent';
 import type { Capability } from '@fairlead/contract/capabilities';
+import { readGateRows } from '../benchmark/index.ts';
 import { listensOnSocket, loadSettings, type Settings } from '../config/index.ts';
 import { missingCapabilityMessage } from '../desired-state/index.ts';
-import type { OrganizationCtx } from '../kernel/index.ts';
+import { touchReport } from '../github/index.ts';
+import { notifyChange, type OrganizationCtx } from '../kernel/index.ts';
 import { lockApps, type Placement, requirePlacement, withoutDrained } from '../placement/index.ts';
 import { applyStep, type StepFacts } from './apply-step.ts';
 import { auditDeployment } from './audit-deployment.ts';
@@ -79,6 +81,25 @@ async function recordRollout(
   const steps = readSteps(status.steps).filter(({ name }) => leads || name === 'fetch');
   const event: DeploymentEvent = { kind: 'rollout', serverId, outcome, released: isReleased(status) };
   await record(ctx, row, event, serverId, { steps });
+  await recordGate(ctx, serverId, row, status);
+}
+
+/** Stores the rounds of the benchmark gate; a restarted agent measures again, and its newest rounds count. */
+async function recordGate(
+  ctx: OrganizationCtx,
+  serverId: string,
+  row: DeploymentRow,
+  { benchmarkRows }: RolloutStatus,
+): Promise<void> {
+  if (benchmarkRows.length === 0) return;
+  const { tx, organizationId } = ctx;
+  const gateRows = readGateRows(benchmarkRows);
+  const where = { organizationId, deploymentId: row.id, serverId };
+  const known = await tx.deploymentServer.findFirst({ where, select: { gateRows: true } });
+  if (JSON.stringify(known?.gateRows) === JSON.stringify(gateRows)) return;
+  await tx.deploymentServer.updateMany({ where, data: { gateRows } });
+  await touchReport(ctx, row);
+  await notifyChange(ctx, { kind: 'deployment', id: row.id, appId: row.appId });
 }
 
 /** The release command is over, or the instances are on their way already. */

@@ -11,6 +11,7 @@ import {
 } from '@fairlead/contract/ids';
 import { z } from 'zod';
 import { attentionFilterSchema } from '../attention/schema.ts';
+import { gateResultSchema } from '../benchmark/schema.ts';
 import { countedPageSchema, dateRangeShape, pageInputSchema, searchSchema } from '../kernel/page.ts';
 import { refSchema } from '../source/schema.ts';
 
@@ -55,6 +56,7 @@ export const stepNameSchema = z.enum([
   'release',
   'start',
   'health',
+  'benchmark',
   'canary',
   'switch',
   'drain',
@@ -135,6 +137,8 @@ export const serverRolloutSchema = z.object({
   serverName: z.string().nullable(),
   state: serverRolloutStateSchema,
   failureMessage: z.string().nullable(),
+  /** Null: no gate, or its load has not begun. */
+  gate: gateResultSchema.nullable(),
   startedAt: z.date().nullable(),
   finishedAt: z.date().nullable(),
 });

@@ -71,7 +71,15 @@ function rolloutOf(release: Partial<ReleaseRow>, candidate: Partial<CandidateRow
     placements: [
       {
         ...placement,
-        candidate: { deploymentId: 'dep_1', release: row, isFirst: true, isLast: true, isBack: false, ...candidate },
+        candidate: {
+          deploymentId: 'dep_1',
+          release: row,
+          isFirst: true,
+          isLast: true,
+          isBack: false,
+          isProven: false,
+          ...candidate,
+        },
         autoscaling: row.settings.autoscaling,
         traffic: row.settings.traffic,
       },
@@ -206,6 +214,7 @@ test('a state requires what else it has', () => {
     warmupMs: 0,
     protocols: ['http1' as const],
     ...plainPlan,
+    thresholds: [],
   };
   const benchmarks = (changes: Partial<StoredPlan>) => ({
     benchmarks: [{ runId: 'run_1', appId: 'app_1', environmentId: 'env_1', plan: { ...plan, ...changes } }],

@@ -64,6 +64,7 @@ const releaseRules: Rules<ReleaseSpec> = [
 ];
 
 const rolloutRules: Rules<Rollout> = [
+  ['benchmark.gate', ({ benchmarkGate }) => benchmarkGate !== undefined],
   ['rollout', ({ batchSize, canary }) => batchSize > 0 || canary !== undefined],
   [
     'hook',

@@ -85,7 +85,7 @@ test('an app without a release is neither run nor routed to', () => {
         ...placement,
         appId: 'app_3',
         appName: 'New',
-        candidate: { deploymentId: 'dep_1', release, isFirst: true, isLast: true, isBack: false },
+        candidate: { deploymentId: 'dep_1', release, isFirst: true, isLast: true, isBack: false, isProven: false },
       },
     ],
   });

@@ -11,7 +11,11 @@ export interface LoadedRollout {
   readonly isLast: boolean;
   /** True if the server rolls back to the previous release. */
   readonly isBack: boolean;
+  /** True for a rollback or a restart, whose release has served before. */
+  readonly isProven: boolean;
 }
+
+const provenTriggers: ReadonlySet<string> = new Set(['rollback', 'restart']);
 
 /** Returns rollouts by `placementKey`. */
 export async function loadRollouts(ctx: OrganizationCtx, serverId: string): Promise<Map<string, LoadedRollout>> {
@@ -31,6 +35,7 @@ export async function loadRollouts(ctx: OrganizationCtx, serverId: string): Prom
       deployment: {
         select: {
           id: true,
+          trigger: true,
           appId: true,
           environmentId: true,
           release: { select: releaseColumns },
@@ -51,7 +56,9 @@ export async function loadRollouts(ctx: OrganizationCtx, serverId: string): Prom
     const deploymentId = isBack ? revertId : deployment.id;
     if (!release || deploymentId === null) continue;
     const isLast = position === deployment.servers[0]?.position;
-    rollouts.set(placementKey(deployment), { deploymentId, release, isFirst: position === 0, isLast, isBack });
+    const isProven = provenTriggers.has(deployment.trigger);
+    const isFirst = position === 0;
+    rollouts.set(placementKey(deployment), { deploymentId, release, isFirst, isLast, isBack, isProven });
   }
   return rollouts;
 }

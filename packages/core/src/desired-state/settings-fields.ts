@@ -1,8 +1,15 @@
 // Fields of an app's messages that its settings alone decide. Pure.
 // Invariant: they need no ids and no findings of a build, because capabilities are checked before there are any.
 import type { MessageInitShape } from '@bufbuild/protobuf';
-import { type AppSpecSchema, Builder, type ReleaseSpecSchema, type RolloutSchema } from '@fairlead/contract/agent';
-import type { HealthCheckSettings, Settings } from '../config/index.ts';
+import {
+  type AppSpecSchema,
+  BenchmarkMetric,
+  Builder,
+  type ReleaseSpecSchema,
+  type RolloutSchema,
+} from '@fairlead/contract/agent';
+import type { ThresholdMetric } from '../benchmark/schema.ts';
+import { type BenchmarkGateSettings, gateWarmupMs, type HealthCheckSettings, type Settings } from '../config/index.ts';
 import { appTraffic } from '../traffic/index.ts';
 
 const readinessIntervalMs = 500;
@@ -24,14 +31,53 @@ export function appFields({ autoscaling, traffic: settings }: Pick<Settings, 'au
   } satisfies MessageInitShape<typeof AppSpecSchema>;
 }
 
-export function rolloutFields({ startTimeoutMs, rollout, releaseCommand, postReleaseCommand }: Settings) {
+export function rolloutFields({
+  startTimeoutMs,
+  rollout,
+  benchmarkGate,
+  releaseCommand,
+  postReleaseCommand,
+}: Settings) {
   return {
     startTimeoutMs,
     ...(rollout.kind === 'rolling' ? { batchSize: rollout.batchSize } : {}),
     ...(rollout.kind === 'canary' ? { canary: canaryOf(rollout) } : {}),
+    ...(benchmarkGate === null ? {} : { benchmarkGate: gateOf(benchmarkGate) }),
     ...(releaseCommand === null ? {} : { releaseCommand }),
     ...(postReleaseCommand === null ? {} : { postReleaseCommand }),
   } satisfies MessageInitShape<typeof RolloutSchema>;
+}
+
+const gateMetrics: Readonly<Record<ThresholdMetric, BenchmarkMetric>> = {
+  requests_per_second: BenchmarkMetric.REQUESTS_PER_SECOND,
+  p50_ms: BenchmarkMetric.P50_MS,
+  p90_ms: BenchmarkMetric.P90_MS,
+  p99_ms: BenchmarkMetric.P99_MS,
+  success_percent: BenchmarkMetric.SUCCESS_PERCENT,
+  // No gate has these.
+  cpu_us_per_request: BenchmarkMetric.UNSPECIFIED,
+  memory_bytes: BenchmarkMetric.UNSPECIFIED,
+};
+
+function gateOf({ path, concurrency, rounds, durationMs, thresholds }: BenchmarkGateSettings) {
+  return {
+    path,
+    concurrency,
+    rounds,
+    durationMs,
+    warmupMs: gateWarmupMs,
+    thresholds: thresholds.map(({ metric, max, min }) => ({
+      metric: gateMetrics[metric],
+      bound:
+        max === undefined
+          ? { case: 'minThousandths' as const, value: thousandths(min ?? 0) }
+          : { case: 'maxThousandths' as const, value: thousandths(max) },
+    })),
+  };
+}
+
+function thousandths(limit: number): bigint {
+  return BigInt(Math.round(limit * 1000));
 }
 
 function canaryOf({ kind: _, ...canary }: Extract<Settings['rollout'], { kind: 'canary' }>) {

@@ -72,6 +72,8 @@ export interface CandidateRow {
   readonly isLast: boolean;
   /** The way back to what was there before runs no commands and tries nothing out. */
   readonly isBack: boolean;
+  /** True if the release has served before: no benchmark gate delays a rollback or a restart. */
+  readonly isProven: boolean;
 }
 
 export interface Sealed {
@@ -226,15 +228,20 @@ function appSpec(row: PlacementRow, capabilities: readonly string[]): AppSpec {
     name: row.appName,
     instances: row.instances,
     ...(live === null ? {} : { live: releaseSpec(live, capabilities) }),
-    ...(candidate === null ? {} : { candidate: rolloutSpec(candidate, capabilities) }),
+    ...(candidate === null ? {} : { candidate: rolloutSpec(candidate, gateHost(row), capabilities) }),
   });
 }
 
-function rolloutSpec(row: CandidateRow, capabilities: readonly string[]): Rollout {
-  const { deploymentId, isFirst, isLast, isBack } = row;
+/** Host of the gate's requests: the first domain, because apps may refuse hosts that they do not know. */
+function gateHost({ domains }: PlacementRow): string {
+  return domains.find(({ host }) => !host.startsWith('*.'))?.host ?? 'localhost';
+}
+
+function rolloutSpec(row: CandidateRow, host: string, capabilities: readonly string[]): Rollout {
+  const { deploymentId, isFirst, isLast, isBack, isProven } = row;
   const { settings, plan } = row.release;
   const release = releaseSpec(row.release, capabilities);
-  const { startTimeoutMs, releaseCommand, postReleaseCommand, ...strategy } = rolloutFields(settings);
+  const { startTimeoutMs, benchmarkGate, releaseCommand, postReleaseCommand, ...strategy } = rolloutFields(settings);
   if (isBack) return create(RolloutSchema, { deploymentId, release, startTimeoutMs });
   // Settings were checked against the agent's capabilities before. A committed file's command is left out if the
   // agent cannot run it.
@@ -246,6 +253,7 @@ function rolloutSpec(row: CandidateRow, capabilities: readonly string[]): Rollou
     deploymentId,
     release,
     startTimeoutMs,
+    ...(isProven || benchmarkGate === undefined ? {} : { benchmarkGate: { ...benchmarkGate, host } }),
     ...(isFirst && first !== undefined ? { releaseCommand: first } : {}),
     ...(isLast && postReleaseCommand !== undefined ? { postReleaseCommand } : {}),
   });

@@ -2,6 +2,8 @@
 // GitHub lacks and stores what it answered, so that a crash loses no report.
 import type { OrganizationId } from '@fairlead/contract/ids';
 import { parseId } from '@fairlead/contract/ids';
+import { describeGate, judgeGate } from '../benchmark/index.ts';
+import { settingsSchema } from '../config/schema.ts';
 import type { OrganizationCtx, SystemCtx } from '../kernel/index.ts';
 import type { SecretKeys } from '../secret/index.ts';
 import { type GithubAppKey, requireAppKey } from './app-key.ts';
@@ -98,6 +100,8 @@ export interface ReportContent {
   readonly hasStatus: boolean;
   readonly failureMessage: string | null;
   readonly failedStep: string | null;
+  /** Result of the benchmark gate on each server that measured, a sentence each. */
+  readonly gates: readonly string[];
   /** First domain in the environment, and whether the local server serves it; null without one. */
   readonly domain: { readonly host: string; readonly pathPrefix: string; readonly onLocalServer: boolean } | null;
   readonly startedAt: Date | null;
@@ -125,6 +129,8 @@ export async function loadReport(
       finishedAt: true,
       app: { select: { name: true, rootFolder: true, repository: { include: { installation: true } } } },
       environment: { select: { name: true, protected: true } },
+      release: { select: { config: { select: { settings: true } } } },
+      servers: { select: { state: true, gateRows: true }, orderBy: { position: 'asc' } },
       steps: { where: { state: 'failed' }, select: { name: true }, take: 1 },
       approval: { select: { state: true } },
       githubReport: { select: { note: true } },
@@ -160,6 +166,7 @@ export async function loadReport(
     hasStatus: newerCount === 0,
     failureMessage: row.failureMessage,
     failedStep: row.steps[0]?.name ?? null,
+    gates: gatesOf(row.release?.config?.settings, row.servers),
     domain: domain && {
       host: domain.host,
       pathPrefix: domain.pathPrefix,
@@ -168,6 +175,19 @@ export async function loadReport(
     startedAt: row.startedAt,
     finishedAt: row.finishedAt,
   };
+}
+
+interface MeasuredServer {
+  readonly state: string;
+  readonly gateRows: unknown;
+}
+
+function gatesOf(settings: unknown, servers: readonly MeasuredServer[]): string[] {
+  const gate = settingsSchema.parse(settings ?? {}).benchmarkGate;
+  if (gate === null) return [];
+  return servers.flatMap(({ state, gateRows }) =>
+    gateRows === null ? [] : [describeGate(judgeGate(gate, gateRows, state !== 'rolling_out'))],
+  );
 }
 
 const placementColumns = {

@@ -50,7 +50,8 @@ afterAll(() => db.drop());
 const links = { localHttpsPort: 4443, localHttpPort: 4480 };
 const getShop = () => world.tenant((ctx) => getApp(ctx, { slug }, links));
 const plan = benchmarkPlanSchema.parse({ concurrency: [8], durationMs: 1000, protocols: ['http1'], repeats: 1 });
-const startRun = async () => (await world.tenant((ctx) => createBenchmark(ctx, { appId, plan }))).runId;
+const startRun = async (changes: Partial<typeof plan> = {}) =>
+  (await world.tenant((ctx) => createBenchmark(ctx, { appId, plan: { ...plan, ...changes } }))).runId;
 
 async function instance(
   changes: Omit<Partial<InstanceStatus>, '$typeName' | '$unknown'> = {},
@@ -182,6 +183,30 @@ test('a benchmark is sent to the server, its rows are stored once, and its best 
   ]);
   expect((await world.desired()).benchmarks).toEqual([]);
   expect((await world.tenant((ctx) => listBenchmarks(ctx, { appId, limit: 1 }))).items).toMatchObject([{ id: runId }]);
+});
+
+test('the thresholds of a plan decide the outcome of its run, on its page, in the list and in its document', async () => {
+  const outcome = async (thresholds: typeof plan.thresholds, state: WorkState) => {
+    const runId = await startRun({ thresholds });
+    const rows = [row(0, 4000n), row(1, 9000n)];
+    await world.report({ benchmarks: [create(BenchmarkStatusSchema, { runId, state, rowsDone: 2, rows })] });
+    const run = await world.tenant((ctx) => getBenchmark(ctx, { runId }));
+    const { items } = await world.tenant((ctx) => listBenchmarks(ctx, { appId, limit: 50 }));
+    const exported = await world.tenant((ctx) => exportBenchmark(ctx, { runId }));
+    expect(items.find(({ id }) => id === runId)?.outcome).toBe(run.outcome);
+    expect(exported).toMatchObject({ outcome: run.outcome, thresholds: run.thresholds });
+    if (state === WorkState.RUNNING) await world.tenant((ctx) => cancelBenchmark(ctx, { runId }));
+    return { outcome: run.outcome, passed: run.thresholds.map(({ passed }) => passed) };
+  };
+  const slow = { metric: 'p99_ms', max: 0.01 } as const;
+  const fast = { metric: 'requests_per_second', min: 1999, target: 'proxy' } as const;
+  const unmeasured = { metric: 'p99_ms', max: 100, protocol: 'http2' } as const;
+  expect(await outcome([fast], WorkState.SUCCEEDED)).toEqual({ outcome: 'passed', passed: [true] });
+  expect(await outcome([fast, slow], WorkState.SUCCEEDED)).toEqual({ outcome: 'failed', passed: [true, false] });
+  expect(await outcome([unmeasured], WorkState.SUCCEEDED)).toEqual({ outcome: 'failed', passed: [false] });
+  expect(await outcome([], WorkState.SUCCEEDED)).toEqual({ outcome: 'none', passed: [] });
+  expect(await outcome([fast], WorkState.RUNNING)).toEqual({ outcome: 'none', passed: [] });
+  expect(await outcome([fast], WorkState.FAILED)).toEqual({ outcome: 'none', passed: [] });
 });
 
 test('a run stores what it measured, and says if another release went live meanwhile', async () => {

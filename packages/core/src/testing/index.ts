@@ -3,6 +3,8 @@
 import { randomBytes } from 'node:crypto';
 import { create } from '@bufbuild/protobuf';
 import {
+  type BenchmarkRow,
+  BenchmarkRowSchema,
   type BuildStatus,
   BuildStatusSchema,
   type Report,
@@ -214,6 +216,11 @@ export function rolloutStatus(
   failure?: { code: string; message: string },
 ): RolloutStatus {
   return create(RolloutStatusSchema, { deploymentId, state, ...(failure === undefined ? {} : { failure }) });
+}
+
+/** A measured round of a benchmark gate. */
+export function gateRow(counts: { readonly requests: bigint; readonly errors: bigint }): BenchmarkRow {
+  return create(BenchmarkRowSchema, { concurrency: 8, durationMs: 1000, ...counts });
 }
 
 /** A master key in memory, as a key management service would hold it. */

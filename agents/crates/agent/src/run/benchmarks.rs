@@ -1,13 +1,19 @@
 //! Runs the benchmarks of desired state: one at a time, each once. Owns their queue and their status reports.
 
+use std::future::Future;
 use std::io;
+use std::pin::Pin;
 
 use fairlead_base::CancellationToken;
-use fairlead_bench::{BenchError, RunObserver, Targets, rows_measurable, rows_total, run_plan};
+use fairlead_bench::{
+    BenchError, MeasurementTurns, RunObserver, Targets, rows_measurable, rows_total, run_gate, run_plan,
+};
 use fairlead_lab::{Lab, LabError, LabSetup};
 use fairlead_model::{
-    BenchmarkPlan, BenchmarkProgram, BenchmarkRow, BenchmarkScenario, BenchmarkStatus, DesiredState, RunId, WorkState,
+    BenchmarkGate, BenchmarkPlan, BenchmarkProgram, BenchmarkRow, BenchmarkScenario, BenchmarkStatus, DesiredState,
+    Failure, RunId, UpstreamAddress, WorkState,
 };
+use fairlead_runtime::MeasureGate;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
@@ -39,15 +45,16 @@ struct RunningBenchmark {
 #[derive(Debug)]
 pub(crate) struct Benchmarks {
     running: Option<RunningBenchmark>,
+    turns: MeasurementTurns,
     events: mpsc::UnboundedSender<BenchmarkEvent>,
     lab: LabSetup,
 }
 
 impl Benchmarks {
     /// Creates an idle queue and the receiver of the events of its runs.
-    pub(crate) fn new(lab: LabSetup) -> (Self, mpsc::UnboundedReceiver<BenchmarkEvent>) {
+    pub(crate) fn new(turns: MeasurementTurns, lab: LabSetup) -> (Self, mpsc::UnboundedReceiver<BenchmarkEvent>) {
         let (events, receiver) = mpsc::unbounded_channel();
-        (Self { running: None, events, lab }, receiver)
+        (Self { running: None, turns, events, lab }, receiver)
     }
 
     /// Cancels a run that desired state no longer lists and starts the next one. `targets` returns the current addresses of an
@@ -126,18 +133,19 @@ impl Benchmarks {
     fn start(&self, plan: BenchmarkPlan, targets: Targets) -> RunningBenchmark {
         let status = started(plan.run.clone(), rows_total(&plan));
         let cancel = CancellationToken::new();
-        let (events, token, setup) = (self.events.clone(), cancel.clone(), self.lab.clone());
+        let (events, token) = (self.events.clone(), cancel.clone());
+        let (setup, turns) = (self.lab.clone(), self.turns.clone());
         let task = tokio::spawn(async move {
             let mut reporter = Reporter { events: events.clone() };
             let outcome = match plan.lab {
-                None => run_plan(&plan, &targets, token, &mut reporter).await,
+                None => run_plan(&plan, &targets, &turns, token, &mut reporter).await,
                 Some(app) => match Lab::start(&setup, app, &plan.targets, &token).await {
                     Err(LabError::Cancelled) => Err(BenchError::Cancelled),
                     Err(error) => Err(BenchError::Lab(error.to_string())),
                     Ok(lab) => {
                         let rows = rows_measurable(&plan, &lab.targets);
                         send_event(&events, BenchmarkEvent::Programs(lab.programs.clone(), rows));
-                        run_plan(&plan, &lab.targets, token, &mut reporter).await
+                        run_plan(&plan, &lab.targets, &turns, token, &mut reporter).await
                     }
                 },
             };
@@ -163,6 +171,23 @@ impl RunObserver for Reporter {
 
     fn event_ends(&mut self) {
         send_event(&self.events, BenchmarkEvent::Ends);
+    }
+}
+
+/// Load of benchmark gates, in turn with benchmark runs.
+#[derive(Debug)]
+pub(crate) struct BenchmarkGates {
+    pub(crate) turns: MeasurementTurns,
+}
+
+impl MeasureGate for BenchmarkGates {
+    fn measure<'a>(
+        &'a self,
+        gate: &'a BenchmarkGate,
+        address: &'a UpstreamAddress,
+        on_row: &'a (dyn Fn(BenchmarkRow) + Send + Sync),
+    ) -> Pin<Box<dyn Future<Output = Result<(), Failure>> + Send + 'a>> {
+        Box::pin(async move { run_gate(gate, address, &self.turns, on_row).await.map_err(|error| error.failure()) })
     }
 }
 

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use fairlead_model::{Canary, DeploymentId, Failure, Hook, InstanceId, Step, StepState};
+use fairlead_model::{BenchmarkGate, Canary, DeploymentId, Failure, Hook, InstanceId, Step, StepState};
 use serde::{Deserialize, Serialize};
 
 use super::canary::{CanaryOutcome, Traffic, compare};
@@ -25,6 +25,9 @@ pub struct RolloutProgress {
     pub(super) retired: usize,
     /// Number of canary percentages that passed.
     pub(super) tried: usize,
+    /// True if the benchmark gate was passed.
+    #[serde(default)]
+    pub(super) measured: bool,
 }
 
 /// Pending group, which starts beside the serving one.
@@ -39,6 +42,8 @@ pub(super) struct Pending {
     /// Number of instances replaced at a time; zero for all.
     pub(super) batch: usize,
     pub(super) canary: Option<Canary>,
+    /// Benchmark gate; `None` if there is none, or after it was passed.
+    pub(super) gate: Option<BenchmarkGate>,
     /// Number of instances that it should have now.
     pub(super) wanted: usize,
     pub(super) admitted: BTreeSet<InstanceId>,
@@ -51,6 +56,8 @@ pub(super) struct Pending {
 pub(super) enum RolloutStage {
     /// Waits until all its instances are healthy.
     Starting,
+    /// Waits for the verdict of the load on one of them.
+    Measuring { instance: InstanceId, deadline: Duration },
     /// Waits for the proxy to confirm that they receive requests.
     Admitting { generation: u64, deadline: Duration },
     /// Observes them while they receive a share of the requests.
@@ -99,7 +106,7 @@ impl Pending {
     pub(super) fn due(&self) -> Option<Duration> {
         let staged = match &self.stage {
             RolloutStage::Starting => None,
-            RolloutStage::Admitting { deadline, .. } => Some(*deadline),
+            RolloutStage::Measuring { deadline, .. } | RolloutStage::Admitting { deadline, .. } => Some(*deadline),
             RolloutStage::Trying(trial) => Some(match (trial.since, &self.canary) {
                 (Some(since), Some(canary)) => since.saturating_add(canary.step_duration),
                 _ => trial.deadline,
@@ -112,9 +119,15 @@ impl Pending {
 impl AppState {
     /// Returns the progress to record for the current rollout.
     pub(super) fn progress(&self) -> Option<RolloutProgress> {
-        let pending = self.pending.as_ref().filter(|pending| !pending.admitted.is_empty() || pending.tried > 0)?;
+        let pending = self.pending.as_ref()?;
+        let deployment = pending.group.deployment.clone()?;
+        let measured = pending.gate.is_none() && self.has_gate(&deployment);
+        if pending.admitted.is_empty() && pending.tried == 0 && !measured {
+            return None;
+        }
         Some(RolloutProgress {
-            deployment: pending.group.deployment.clone()?,
+            deployment,
+            measured,
             admitted: pending.admitted.clone(),
             retired: pending.retired,
             tried: pending.tried,
@@ -129,6 +142,9 @@ impl AppState {
             pending.admitted = progress.admitted.iter().filter(present).cloned().collect();
             pending.retired = progress.retired.min(pending.admitted.len());
             pending.tried = progress.tried;
+            if progress.measured {
+                pending.gate = None;
+            }
         }
         pending.wanted = pending.group.slots.len();
     }
@@ -176,7 +192,7 @@ impl AppState {
     /// Handles the proxy's refusal of a route table that the rollout waits for.
     pub(super) fn advance_refused(&mut self, generation: u64, error: &str, now: Now, actions: &mut Vec<RolloutAction>) {
         let waits = self.pending.as_ref().is_some_and(|pending| match &pending.stage {
-            RolloutStage::Starting => false,
+            RolloutStage::Starting | RolloutStage::Measuring { .. } => false,
             RolloutStage::Admitting { generation: wanted, .. } => generation >= *wanted,
             RolloutStage::Trying(trial) => trial.since.is_none() && generation >= trial.generation,
         });
@@ -225,6 +241,7 @@ impl AppState {
         }
         match &pending.stage {
             RolloutStage::Trying(trial) => self.check_trial(&trial.clone(), total, now, actions),
+            RolloutStage::Measuring { deadline, .. } => self.check_gate(*deadline, now, actions),
             RolloutStage::Admitting { deadline, .. } if now.at >= *deadline => {
                 self.fail_pending(messages::routes_unconfirmed(SWITCH_TIMEOUT), None, now, actions);
             }
@@ -261,6 +278,10 @@ impl AppState {
         let generation = self.generation + 1;
         let Some(pending) = &mut self.pending else { return };
         pending.deadline = None;
+        if self.begin_gate(now, actions) {
+            return;
+        }
+        let Some(pending) = &mut self.pending else { return };
         let deployment = pending.group.deployment.clone();
         let old_serve = self.serving.as_ref().is_some_and(|group| group.slots.values().any(InstanceSlot::routable));
         if let Some(percent) = pending.percent().filter(|_| old_serve) {

@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use fairlead_model::{AppSpec, DeploymentId, Failure, InstanceId, ReleaseId, ReleaseSpec, Step, UpstreamAddress};
+use fairlead_model::{
+    AppSpec, BenchmarkGate, BenchmarkRow, DeploymentId, Failure, InstanceId, ReleaseId, ReleaseSpec, Step,
+    UpstreamAddress,
+};
 use serde::{Deserialize, Serialize};
 
 use super::canary::Traffic;
@@ -69,6 +72,10 @@ pub enum RolloutEvent {
         /// Time at which the report arrived, on the clock of `Now::at`: it may have waited since.
         at: Duration,
     },
+    /// Reports a measured round of a deployment's benchmark gate.
+    GateRow(DeploymentId, Box<BenchmarkRow>),
+    /// Reports the verdict of a deployment's benchmark gate.
+    GateMeasured(DeploymentId, Result<(), Failure>),
     /// Reports the requests of one side of a canary since the last report.
     Traffic(String, Traffic),
     /// Reports requests and CPU use of the app in the last second.
@@ -243,6 +250,16 @@ pub enum RolloutAction {
         /// Instance that wrote the output.
         instance: InstanceId,
     },
+    /// Puts load on a new instance; answered by `GateRow` for each round, then `GateMeasured`.
+    Measure {
+        /// Deployment that waits for the verdict.
+        deployment: DeploymentId,
+        /// Address of the instance.
+        address: UpstreamAddress,
+        gate: Box<BenchmarkGate>,
+    },
+    /// Ends the load of a deployment at once; nothing answers.
+    EndMeasurement { deployment: DeploymentId },
     /// Reports that a sleeping app serves again.
     Woken {
         /// Time from the first request to a route that leads to a healthy instance.

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use fairlead_base::excerpt::quote;
-use fairlead_model::{Failure, Hook, ReleaseSpec};
+use fairlead_model::{BenchmarkGate, BenchmarkRow, Failure, Hook, ReleaseSpec};
+use fairlead_telemetry::Histogram;
 
 use super::event::{Exit, HealthCheckFailure, HookKind};
 use super::group::{Group, InstanceProcess, InstanceSlot};
@@ -13,6 +14,7 @@ use crate::layer_bound::{LayerBound, LayerExcess};
 pub(super) const CANCELLED: &str = "The deployment was cancelled. Live traffic is unaffected.";
 /// Message for an artifact that was built on another server.
 pub(super) const FETCHING: &str = "Fetching the artifact, which another server built.";
+pub(super) const GATE_PASSED: &str = "The new release meets all thresholds of the benchmark gate.";
 pub(super) const LIVE: &str = "The release is live.";
 
 fn failure(code: &str, message: String) -> Failure {
@@ -52,6 +54,41 @@ pub(super) fn healthy(group: &Group) -> String {
         ),
         None => healthy,
     }
+}
+
+pub(super) fn measuring(gate: &BenchmarkGate) -> String {
+    let BenchmarkGate { path, concurrency, rounds, duration, .. } = gate;
+    let clients = if *concurrency == 1 { "client" } else { "clients" };
+    let rounds = if *rounds == 1 { "once".to_owned() } else { format!("{rounds} times") };
+    format!(
+        "Measuring one new instance before it gets traffic: {concurrency} {clients} on {path} for {}, {rounds}.",
+        seconds(*duration)
+    )
+}
+
+pub(super) fn measured_round(row: &BenchmarkRow) -> String {
+    let rate = row.requests as f64 / row.duration.as_secs_f64();
+    let latency = Histogram::from_sparse(row.latency.iter().copied(), row.latency_sum_us).unwrap_or_default();
+    let p99 = latency.quantile_us(0.99).map_or_else(String::new, |us| format!(", p99 {:.1} ms", us as f64 / 1000.0));
+    format!("Round {}: {rate:.0} requests/s{p99}, {} errors.", row.round + 1, row.errors)
+}
+
+const GATE_FAILED: &str = "benchmark.gate_failed";
+
+pub(super) fn gate_late(limit: Duration) -> Failure {
+    let text = format!(
+        "The benchmark gate has no result {} after it began: other measurements of this server took too long, or the new release stopped responding. Deploy again when no benchmark runs.",
+        seconds(limit)
+    );
+    failure(GATE_FAILED, text)
+}
+
+pub(super) fn crashed_when_measured(exit: &Exit) -> Failure {
+    let text = format!(
+        "The new release did not survive the load of its benchmark gate. {} Fix what the last lines of its output name, or lower the concurrency of the gate, then deploy again.",
+        ended(exit)
+    );
+    failure(GATE_FAILED, text)
 }
 
 pub(super) fn start_failed(exit: &Exit, error: &str) -> Failure {

@@ -174,8 +174,17 @@ impl AppState {
     ) {
         let Some(deployment) = deployment else { return };
         // The command may have ended already, before an agent restart.
-        let former = self.rollouts.remove(deployment).map(|status| status.steps).unwrap_or_default();
-        let mut steps: Vec<StepStatus> = former.into_iter().filter(|step| step.step == Step::Release).collect();
+        let former = self.rollouts.remove(deployment);
+        let passed_gate = self.passed_gate(deployment);
+        let benchmark_rows = former.iter().filter(|_| passed_gate).flat_map(|status| status.benchmark_rows.clone());
+        let benchmark_rows = benchmark_rows.collect();
+        let is_past = |step: &StepStatus| match step.step {
+            Step::Release => true,
+            Step::Benchmark => passed_gate && step.state == StepState::Done,
+            _ => false,
+        };
+        let former = former.map(|status| status.steps).unwrap_or_default();
+        let mut steps: Vec<StepStatus> = former.into_iter().filter(is_past).collect();
         if !hook {
             steps.push(begun(Step::Start, now));
         } else if steps.is_empty() {
@@ -183,8 +192,8 @@ impl AppState {
         }
         let step = if hook { Step::Release } else { Step::Start };
         let (deployment, state) = (deployment.clone(), WorkState::Running);
-        self.rollouts
-            .insert(deployment.clone(), RolloutStatus { deployment: deployment.clone(), state, steps, failure: None });
+        let status = RolloutStatus { deployment: deployment.clone(), state, steps, failure: None, benchmark_rows };
+        self.rollouts.insert(deployment.clone(), status);
         let text = format!("Starting release {}.", release.number);
         self.write_log(Some(deployment), step, text, actions);
     }

@@ -10,6 +10,7 @@ use fairlead_model::{
 use super::*;
 
 mod failures;
+mod gate;
 mod parts;
 mod restarts;
 mod secrets;
@@ -75,6 +76,7 @@ fn spec(live: Option<u64>, candidate: Option<u64>) -> AppSpec {
             canary: None,
             release_command: None,
             post_release_command: None,
+            benchmark_gate: None,
         }),
         instances: 1,
         traffic: Default::default(),

@@ -10,10 +10,11 @@ use std::time::Duration;
 use fairlead_base::cgroup::CgroupFolders;
 use fairlead_base::{clock, excerpt};
 use fairlead_model::{
-    AppKey, AppSpec, ArtifactKind, DeploymentId, HealthCheck, InstanceId, LogLine, LogStream, ProcessSpec, ReleaseSpec,
-    Step,
+    AppKey, AppSpec, ArtifactKind, BenchmarkGate, DeploymentId, HealthCheck, InstanceId, LogLine, LogStream,
+    ProcessSpec, ReleaseSpec, Step, UpstreamAddress,
 };
 use tokio::sync::{Notify, mpsc, oneshot};
+use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
 use super::driver::{ManagedInstance, RuntimeDriver};
@@ -52,6 +53,12 @@ impl RuntimeDriver {
                 self.run_command(key, instance, *release, deployment, kind, command);
             }
             RolloutAction::Output { deployment, step, instance } => self.end_output(deployment, step, &instance),
+            RolloutAction::Measure { deployment, address, gate } => self.measure(key, deployment, address, *gate),
+            RolloutAction::EndMeasurement { deployment } => {
+                if let Some(load) = self.measurements.remove(&deployment) {
+                    load.abort();
+                }
+            }
             RolloutAction::Woken { took } => {
                 tracing::info!(app = %key, took_ms = took.as_millis(), "woken by a request");
                 let wakes = self.wakes.entry(key.clone()).or_default();
@@ -174,6 +181,20 @@ impl RuntimeDriver {
             };
             send(&messages, Message::App(key, event));
         });
+    }
+
+    fn measure(&mut self, key: &AppKey, deployment: DeploymentId, address: UpstreamAddress, gate: BenchmarkGate) {
+        self.measurements.retain(|_, load| !load.is_finished());
+        let (gates, messages, key, id) =
+            (self.options.gates.clone(), self.messages.clone(), key.clone(), deployment.clone());
+        let load = tokio::spawn(async move {
+            let on_row = |row| {
+                send(&messages, Message::App(key.clone(), RolloutEvent::GateRow(id.clone(), Box::new(row))));
+            };
+            let verdict = gates.measure(&gate, &address, &on_row).await;
+            send(&messages, Message::App(key.clone(), RolloutEvent::GateMeasured(id.clone(), verdict)));
+        });
+        self.measurements.insert(deployment, load);
     }
 
     /// Returns the instance's previous port if it is still free, so that its address stays; otherwise another one. In
@@ -391,6 +412,7 @@ impl RuntimeDriver {
     /// Stops all instances without events to the state machines: the record still says what should run.
     pub(super) async fn stop_all(&mut self, done: oneshot::Sender<()>) {
         self.stopping = true;
+        self.measurements.values().for_each(JoinHandle::abort);
         let longest = self.instances.values().map(|managed| managed.stop_timeout).max().unwrap_or_default();
         for managed in self.instances.values_mut() {
             if let Some(check_task) = managed.check_task.take() {
@@ -530,6 +552,7 @@ impl Drop for RuntimeDriver {
     /// Stops the tasks that watch instances; the instances keep running.
     fn drop(&mut self) {
         self.layer_counts.abort();
+        self.measurements.values().for_each(JoinHandle::abort);
         for managed in self.instances.values() {
             managed.task.abort();
             if let Some(check_task) = &managed.check_task {

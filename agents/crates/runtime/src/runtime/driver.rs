@@ -71,6 +71,8 @@ pub(super) struct RuntimeDriver {
     pub(super) copy_permits: Arc<CopyPermits>,
     /// Running commands and their output.
     pub(super) followed: HashMap<InstanceId, OutputFollower>,
+    /// Loads of benchmark gates.
+    pub(super) measurements: HashMap<DeploymentId, JoinHandle<()>>,
     /// Number and duration of apps' wakes.
     pub(super) wakes: BTreeMap<AppKey, Wakes>,
     /// Last published generation of each app.
@@ -112,6 +114,7 @@ impl RuntimeDriver {
             desired: BTreeMap::new(),
             instances: HashMap::new(),
             followed: HashMap::new(),
+            measurements: HashMap::new(),
             wakes: BTreeMap::new(),
             published: BTreeMap::new(),
             sent: BTreeMap::new(),

@@ -111,7 +111,9 @@ pub(super) fn with_engine_and<F: Future<Output = ()>, H>(
             let loaded = LoadedEngine::into(&started).await;
             let prepare = Arc::new(Images(loaded.image.clone()));
             let (runtime, output) = start_with(&folders, network.clone(), prepare, loaded.engine.clone()).await;
-            test(loaded, Server { folders, runtime, output, network, rootless: None, folder: Some(folder) }).await;
+            let gates = Arc::new(gate::TestGates::passing());
+            test(loaded, Server { folders, runtime, output, network, rootless: None, gates, folder: Some(folder) })
+                .await;
             drop((started, held));
         });
     };

@@ -1,9 +1,10 @@
 // Generated from packages/contract/src/capabilities.ts.
 /// Capabilities of this agent version; it rejects a whole desired state that requires others.
-pub const CAPABILITIES: [&str; 34] = [
+pub const CAPABILITIES: [&str; 35] = [
     "app",
     "autoscaling",
     "benchmark",
+    "benchmark.gate",
     "benchmark.http3",
     "benchmark.lab",
     "build",

@@ -516,6 +516,48 @@ pub struct Rollout {
     /// Command that runs once all new instances are live; a failure is reported and changes nothing. Needs the capability "hook".
     #[prost(message, optional, tag = "7")]
     pub post_release_command: ::core::option::Option<Hook>,
+    /// Load test of a new instance before it gets requests. Needs the capability "benchmark.gate".
+    #[prost(message, optional, tag = "8")]
+    pub benchmark_gate: ::core::option::Option<BenchmarkGate>,
+}
+/// Load over HTTP/1.1 on one healthy instance of the new release, directly. A missed threshold fails the rollout.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct BenchmarkGate {
+    /// Host and path of the requests.
+    #[prost(string, tag = "1")]
+    pub host: ::prost::alloc::string::String,
+    #[prost(string, tag = "2")]
+    pub path: ::prost::alloc::string::String,
+    #[prost(uint32, tag = "3")]
+    pub concurrency: u32,
+    /// Number of measurements. Their median decides.
+    #[prost(uint32, tag = "4")]
+    pub rounds: u32,
+    #[prost(uint32, tag = "5")]
+    pub duration_ms: u32,
+    #[prost(uint32, tag = "6")]
+    pub warmup_ms: u32,
+    #[prost(message, repeated, tag = "7")]
+    pub thresholds: ::prost::alloc::vec::Vec<BenchmarkThreshold>,
+}
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct BenchmarkThreshold {
+    #[prost(enumeration = "BenchmarkMetric", tag = "1")]
+    pub metric: i32,
+    /// Limit in thousandths of the metric's unit, which may itself be reached.
+    #[prost(oneof = "benchmark_threshold::Bound", tags = "2, 3")]
+    pub bound: ::core::option::Option<benchmark_threshold::Bound>,
+}
+/// Nested message and enum types in `BenchmarkThreshold`.
+pub mod benchmark_threshold {
+    /// Limit in thousandths of the metric's unit, which may itself be reached.
+    #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Oneof)]
+    pub enum Bound {
+        #[prost(uint64, tag = "2")]
+        MaxThousandths(u64),
+        #[prost(uint64, tag = "3")]
+        MinThousandths(u64),
+    }
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Canary {
@@ -1018,8 +1060,8 @@ pub struct InstanceStatus {
     #[prost(uint64, tag = "13")]
     pub memory_bytes: u64,
 }
-/// Step of a build or rollout: "clone", "build", "pack", "fetch", "release", "start", "health", "canary", "switch", "drain",
-/// "after".
+/// Step of a build or rollout: "clone", "build", "pack", "fetch", "release", "start", "health", "benchmark", "canary", "switch",
+/// "drain", "after".
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct StepStatus {
     #[prost(string, tag = "1")]
@@ -1112,6 +1154,9 @@ pub struct RolloutStatus {
     pub steps: ::prost::alloc::vec::Vec<StepStatus>,
     #[prost(message, optional, tag = "4")]
     pub failure: ::core::option::Option<Failure>,
+    /// Rows of the benchmark gate, one for each round that has ended.
+    #[prost(message, repeated, tag = "5")]
+    pub benchmark_rows: ::prost::alloc::vec::Vec<BenchmarkRow>,
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct BenchmarkStatus {
@@ -1540,6 +1585,45 @@ impl AcmeChallengeKind {
             "ACME_CHALLENGE_KIND_UNSPECIFIED" => Some(Self::Unspecified),
             "ACME_CHALLENGE_KIND_DNS_01" => Some(Self::Dns01),
             "ACME_CHALLENGE_KIND_TLS_ALPN_01" => Some(Self::TlsAlpn01),
+            _ => None,
+        }
+    }
+}
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
+#[repr(i32)]
+pub enum BenchmarkMetric {
+    Unspecified = 0,
+    RequestsPerSecond = 1,
+    P50Ms = 2,
+    P90Ms = 3,
+    P99Ms = 4,
+    /// Share of 2xx responses among all responses and failed requests.
+    SuccessPercent = 5,
+}
+impl BenchmarkMetric {
+    /// String value of the enum field names used in the ProtoBuf definition.
+    ///
+    /// The values are not transformed in any way and thus are considered stable
+    /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+    pub fn as_str_name(&self) -> &'static str {
+        match self {
+            Self::Unspecified => "BENCHMARK_METRIC_UNSPECIFIED",
+            Self::RequestsPerSecond => "BENCHMARK_METRIC_REQUESTS_PER_SECOND",
+            Self::P50Ms => "BENCHMARK_METRIC_P50_MS",
+            Self::P90Ms => "BENCHMARK_METRIC_P90_MS",
+            Self::P99Ms => "BENCHMARK_METRIC_P99_MS",
+            Self::SuccessPercent => "BENCHMARK_METRIC_SUCCESS_PERCENT",
+        }
+    }
+    /// Creates an enum from field names used in the ProtoBuf definition.
+    pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+        match value {
+            "BENCHMARK_METRIC_UNSPECIFIED" => Some(Self::Unspecified),
+            "BENCHMARK_METRIC_REQUESTS_PER_SECOND" => Some(Self::RequestsPerSecond),
+            "BENCHMARK_METRIC_P50_MS" => Some(Self::P50Ms),
+            "BENCHMARK_METRIC_P90_MS" => Some(Self::P90Ms),
+            "BENCHMARK_METRIC_P99_MS" => Some(Self::P99Ms),
+            "BENCHMARK_METRIC_SUCCESS_PERCENT" => Some(Self::SuccessPercent),
             _ => None,
         }
     }

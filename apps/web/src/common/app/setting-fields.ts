@@ -154,6 +154,12 @@ export const settingFields: readonly SettingField[] = [
   { section: 'deploys', label: 'Release command', keywords: 'migrate hook', path: 'releaseCommand' },
   { section: 'deploys', label: 'Post-release command', keywords: 'hook', path: 'postReleaseCommand' },
   { section: 'deploys', label: 'Rollout', keywords: 'strategy blue-green canary rolling', path: 'rollout' },
+  {
+    section: 'deploys',
+    label: 'Benchmark gate',
+    keywords: 'threshold regression performance load test',
+    path: 'benchmarkGate',
+  },
   { section: 'deploys', label: 'Releases kept', keywords: 'rollback artifacts', path: 'releasesKept' },
   { section: 'deploys', label: 'Deployment URLs', keywords: 'preview', path: 'deploymentUrls', effect: 'now' },
   { section: 'servers', label: 'Servers', keywords: 'primary add remove' },

@@ -76,6 +76,13 @@ export const benchmarkLook: Record<BenchmarkSummary['state'], StateLook> = {
   cancelled: { tone: 'idle', shape: 'dash', label: 'Cancelled' },
 };
 
+/** Outcome of a run's thresholds; null without thresholds. */
+export const outcomeLook: Record<BenchmarkSummary['outcome'], StateLook | null> = {
+  passed: { tone: 'ok', shape: 'tick', label: 'Passed' },
+  failed: { tone: 'bad', shape: 'cross', label: 'Missed' },
+  none: null,
+};
+
 type StepName = DeploymentDetail['steps'][number]['name'];
 
 export const stepTitle: Record<StepName, string> = {
@@ -87,6 +94,7 @@ export const stepTitle: Record<StepName, string> = {
   release: 'Release command',
   start: 'Start',
   health: 'Health check',
+  benchmark: 'Benchmark gate',
   canary: 'Canary',
   switch: 'Switch traffic',
   drain: 'Drain old release',

@@ -15,7 +15,7 @@ import { type ReactNode, useState } from 'react';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { BenchmarkSummary } from '../../api/types.ts';
 import { LookText } from '../../common/deployment/state-view.tsx';
-import { benchmarkLook } from '../../common/deployment/states.ts';
+import { benchmarkLook, outcomeLook } from '../../common/deployment/states.ts';
 import { FilterBar } from '../../common/list/filter-bar.tsx';
 import { activeFilters, useMenuFilter } from '../../common/list/list-filter.ts';
 import { ListFooter } from '../../common/list/list-footer.tsx';
@@ -167,6 +167,7 @@ function BenchmarkRows({ runs }: { readonly runs: readonly BenchmarkSummary[] })
                   <ImportedMark />
                 </span>
               )}
+              <Outcome run={run} />
               {run.state === 'running' ? (
                 <span className="tabular ml-2 font-mono text-xs text-ink-faint">
                   {run.rowsDone}/{run.rowsTotal}
@@ -191,4 +192,10 @@ function BenchmarkRows({ runs }: { readonly runs: readonly BenchmarkSummary[] })
       </tbody>
     </Table>
   );
+}
+
+/** Outcome of the thresholds, if the run has any. */
+function Outcome({ run }: { readonly run: BenchmarkSummary }) {
+  const look = outcomeLook[run.outcome];
+  return look === null ? null : <LookText look={{ ...look, label: `Thresholds ${look.label.toLowerCase()}` }} />;
 }

@@ -32,6 +32,10 @@ import { RunNotes } from './run-notes.tsx';
 
 const CompareCard = dynamic(() => import('./compare-card.tsx').then((module) => module.CompareCard), { ssr: false });
 const ReportCard = dynamic(() => import('./report-card.tsx').then((module) => module.ReportCard), { ssr: false });
+const ThresholdCard = dynamic(() => import('./threshold-card.tsx').then((module) => module.ThresholdCard), {
+  ssr: false,
+  loading: () => <Skeleton className="h-32" />,
+});
 const ResultCharts = dynamic(() => import('./result-charts.tsx').then((module) => module.ResultCharts), {
   ssr: false,
   loading: () => <Skeleton className="mx-4 mb-4 h-[540px]" />,
@@ -76,6 +80,7 @@ export function BenchmarkPage({ initial }: { readonly initial: BenchmarkDetail }
             <>
               <ReleaseChangedNote facts={run.facts} />
               <StabilityNote run={run} />
+              {run.thresholds.length === 0 ? null : <ThresholdCard run={run} />}
               {headline === null ? null : <p className="text-pretty font-semibold text-lg">{headline}</p>}
               {hasCurve(run.rows) ? (
                 <Card>

@@ -1,5 +1,6 @@
+import { planFaults } from '@fairlead/core/benchmark/plan';
 import { expect, test } from 'vitest';
-import { choicesWith, draftOf, planOf } from './plan-draft.ts';
+import { choicesWith, draftOf, planOf, withScenario, withUpstream } from './plan-draft.ts';
 
 test('a draft keeps what the form does not show', () => {
   const plan = { ...planOf(draftOf()).plan, host: 'shop.example.test', warmupMs: 0, targets: ['proxy' as const] };
@@ -10,6 +11,22 @@ test('a list that is none and a plan without protocols are incomplete', () => {
   expect(planOf(draftOf()).isComplete).toBe(true);
   expect(planOf({ ...draftOf(), concurrency: '1, many' }).isComplete).toBe(false);
   expect(planOf({ ...draftOf(), protocols: [] }).isComplete).toBe(false);
+});
+
+test('a scenario brings its rate, protocol and targets, and the lab its proxies', () => {
+  const lab = withUpstream(draftOf(), 'lab');
+  expect(planOf(lab).plan).toMatchObject({
+    upstream: 'lab',
+    targets: ['proxy', 'direct', 'floor', 'nginx', 'haproxy'],
+  });
+  const slow = planOf(withScenario(lab, 'slow-upstream'));
+  expect(slow.plan).toMatchObject({ requestsPerSecond: 200, protocols: ['http1'], connection: 'reused' });
+  expect(planFaults(slow.plan)).toEqual([]);
+  const deploy = withScenario(draftOf(), 'deploy');
+  expect(planFaults(planOf(deploy).plan)).toEqual([]);
+  expect(planOf(withUpstream(deploy, 'lab')).plan).toMatchObject({ scenario: 'matrix', requestsPerSecond: null });
+  expect(planOf({ ...deploy, rate: 'fast' }).isComplete).toBe(false);
+  expect(planOf({ ...deploy, thresholds: null }).isComplete).toBe(false);
 });
 
 test('a choice offers the value of an uploaded plan', () => {

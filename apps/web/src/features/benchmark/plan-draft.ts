@@ -1,4 +1,5 @@
-// Text of a plan's form. It keeps what the form doesn't show, such as the host of an uploaded plan. Pure.
+// Text of a plan's form, and what a choice in it changes elsewhere. It keeps what the form doesn't show, such as the host of an
+// uploaded plan. Pure.
 import { plainPlan } from '@fairlead/core/benchmark/plan';
 import type { BenchmarkPlan } from '@fairlead/core/benchmark/schema';
 import { parseConcurrency } from './results.ts';
@@ -9,7 +10,15 @@ export interface PlanDraft {
   readonly concurrency: string;
   readonly seconds: string;
   readonly repeats: string;
+  /** Requests per second; empty: a closed loop. */
+  readonly rate: string;
+  readonly upstream: BenchmarkPlan['upstream'];
+  readonly scenario: BenchmarkPlan['scenario'];
+  readonly connection: BenchmarkPlan['connection'];
+  readonly targets: readonly BenchmarkPlan['targets'][number][];
   readonly protocols: readonly BenchmarkPlan['protocols'][number][];
+  /** Null while one of them is invalid. */
+  readonly thresholds: BenchmarkPlan['thresholds'] | null;
 }
 
 const firstPlan: BenchmarkPlan = {
@@ -20,8 +29,20 @@ const firstPlan: BenchmarkPlan = {
   repeats: 3,
   durationMs: 2000,
   warmupMs: 500,
+  thresholds: [],
   ...plainPlan,
 };
+
+/** Scenarios by what answers the requests. */
+export const scenariosOf: Record<BenchmarkPlan['upstream'], readonly BenchmarkPlan['scenario'][]> = {
+  live: ['matrix', 'burst', 'deploy', 'route-change', 'proxy-upgrade'],
+  lab: ['matrix', 'burst', 'slow-upstream', 'greedy-client'],
+};
+/** Scenarios that measure an app through the proxy only. */
+const proxyScenarios: readonly BenchmarkPlan['scenario'][] = ['deploy', 'route-change', 'proxy-upgrade'];
+const RATE = '200';
+/** Time of each phase, so that a deployment fits. */
+const DEPLOY_SECONDS = '10';
 
 export function draftOf(plan: BenchmarkPlan = firstPlan): PlanDraft {
   return {
@@ -30,22 +51,66 @@ export function draftOf(plan: BenchmarkPlan = firstPlan): PlanDraft {
     concurrency: plan.concurrency.join(', '),
     seconds: String(plan.durationMs / 1000),
     repeats: String(plan.repeats),
+    rate: plan.requestsPerSecond === null ? '' : String(plan.requestsPerSecond),
+    upstream: plan.upstream,
+    scenario: plan.scenario,
+    connection: plan.connection,
+    targets: plan.targets,
     protocols: plan.protocols,
+    thresholds: plan.thresholds,
   };
 }
 
-/** `isComplete` is false while the concurrency is no list of numbers or no protocol is chosen. */
+/** `isComplete` is false while a field has no value that a plan could have. */
 export function planOf(draft: PlanDraft): { readonly plan: BenchmarkPlan; readonly isComplete: boolean } {
   const levels = parseConcurrency(draft.concurrency);
-  const plan = {
+  const rate = draft.rate === '' ? null : Number(draft.rate);
+  const plan: BenchmarkPlan = {
     ...draft.base,
     path: draft.path,
     concurrency: levels ?? [],
     durationMs: Math.round(Number(draft.seconds) * 1000),
     repeats: Number(draft.repeats),
+    requestsPerSecond: rate,
+    upstream: draft.upstream,
+    scenario: draft.scenario,
+    connection: draft.connection,
+    targets: [...draft.targets],
     protocols: [...draft.protocols],
+    thresholds: draft.thresholds ?? [],
   };
-  return { plan, isComplete: levels !== null && plan.protocols.length > 0 };
+  const isRate = rate === null || (Number.isInteger(rate) && rate > 0);
+  const hasChoices = plan.protocols.length > 0 && plan.targets.length > 0;
+  return { plan, isComplete: levels !== null && isRate && hasChoices && draft.thresholds !== null };
+}
+
+/** Chooses what answers the requests: targets and scenario follow. */
+export function withUpstream(draft: PlanDraft, upstream: PlanDraft['upstream']): PlanDraft {
+  const targets: PlanDraft['targets'] =
+    upstream === 'lab' ? ['proxy', 'direct', 'floor', 'nginx', 'haproxy'] : ['proxy', 'direct'];
+  const protocols = draft.protocols.filter((protocol) => upstream === 'lab' || protocol !== 'http1-cleartext');
+  const next = { ...draft, upstream, targets, protocols };
+  return scenariosOf[upstream].includes(draft.scenario) ? next : withScenario(next, 'matrix');
+}
+
+/** Chooses a scenario. Every one but the matrix is an open loop over HTTP/1.1 with reused connections. */
+export function withScenario(draft: PlanDraft, scenario: PlanDraft['scenario']): PlanDraft {
+  if (scenario === 'matrix') return { ...draft, scenario, rate: '', targets: withUpstreamTargets(draft) };
+  return {
+    ...draft,
+    scenario,
+    rate: draft.rate === '' ? RATE : draft.rate,
+    seconds: scenario === 'deploy' ? DEPLOY_SECONDS : draft.seconds,
+    concurrency: '16',
+    connection: 'reused',
+    protocols: ['http1'],
+    targets: proxyScenarios.includes(scenario) ? ['proxy'] : withUpstreamTargets(draft),
+  };
+}
+
+/** A live scenario leaves only the proxy; the next one gets the app itself back. */
+function withUpstreamTargets(draft: PlanDraft): PlanDraft['targets'] {
+  return draft.upstream === 'live' ? ['proxy', 'direct'] : draft.targets;
 }
 
 /** Returns the usual choices, with the plan's own among them. */

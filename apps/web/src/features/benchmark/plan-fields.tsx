@@ -1,8 +1,16 @@
 'use client';
-// Fields of a plan: path, concurrency, duration, rounds and protocols.
+// Fields of a plan: upstream, scenario, load, targets, protocols and thresholds.
+import { LIVE_CONCURRENCY_MAX } from '@fairlead/core/benchmark/plan';
 import { Checkbox, Field, Input, Select } from '@fairlead/ui/input';
-import { choicesWith, type PlanDraft } from './plan-draft.ts';
-import { parseConcurrency, protocolLabel } from './results.ts';
+import dynamic from 'next/dynamic';
+import { ALL_METRICS } from '../../common/threshold/threshold-draft.ts';
+import { choicesWith, type PlanDraft, scenariosOf, withScenario, withUpstream } from './plan-draft.ts';
+import { parseConcurrency, protocolLabel, scenarioHint, scenarioLabel, targetLabel } from './results.ts';
+
+const ThresholdFields = dynamic(
+  () => import('../../common/threshold/threshold-fields.tsx').then((module) => module.ThresholdFields),
+  { ssr: false },
+);
 
 export interface PlanFieldsProps {
   readonly draft: PlanDraft;
@@ -12,14 +20,55 @@ export interface PlanFieldsProps {
 }
 
 const PROTOCOLS = ['http1', 'http2', 'http3'] as const;
+const LAB_PROTOCOLS = ['http1', 'http1-cleartext', 'http2', 'http3'] as const;
+const LAB_TARGETS = ['proxy', 'direct', 'floor', 'nginx', 'haproxy', 'envoy', 'caddy', 'traefik', 'h2o'] as const;
+const CONCURRENCY_MAX = 20_000;
 const SECONDS = [1, 2, 5, 10, 30];
 const ROUNDS = [1, 3, 5, 9];
 
 export function PlanFields({ draft, onDraft, errorOf }: PlanFieldsProps) {
+  const isLab = draft.upstream === 'lab';
   const isList = parseConcurrency(draft.concurrency) !== null;
   return (
     <>
       <div className="grid grid-cols-1 gap-4 sm:grid-cols-2">
+        <Field
+          label="Upstream"
+          hint={
+            isLab
+              ? 'Proxies that the agent starts in front of its own small app.'
+              : 'The app behind its server’s proxy.'
+          }
+        >
+          {(control) => (
+            <Select
+              {...control}
+              value={draft.upstream}
+              onChange={({ target }) => onDraft(withUpstream(draft, target.value === 'lab' ? 'lab' : 'live'))}
+            >
+              <option value="live">This app</option>
+              <option value="lab">Lab</option>
+            </Select>
+          )}
+        </Field>
+        <Field label="Scenario" hint={scenarioHint[draft.scenario]} error={errorOf('scenario')}>
+          {(control) => (
+            <Select
+              {...control}
+              value={draft.scenario}
+              onChange={({ target }) => {
+                const scenario = scenariosOf[draft.upstream].find((each) => each === target.value);
+                if (scenario !== undefined) onDraft(withScenario(draft, scenario));
+              }}
+            >
+              {scenariosOf[draft.upstream].map((each) => (
+                <option key={each} value={each}>
+                  {scenarioLabel[each]}
+                </option>
+              ))}
+            </Select>
+          )}
+        </Field>
         <Field label="Path" error={errorOf('path')} className="sm:col-span-2">
           {(control) => (
             <Input
@@ -32,7 +81,7 @@ export function PlanFields({ draft, onDraft, errorOf }: PlanFieldsProps) {
         </Field>
         <Field
           label="Concurrency"
-          hint="Up to eight numbers, each at most 1024."
+          hint={`Up to eight numbers, each at most ${isLab ? CONCURRENCY_MAX : LIVE_CONCURRENCY_MAX}.`}
           error={isList ? errorOf('concurrency') : 'Enter numbers such as 1, 8, 32.'}
           className="sm:col-span-2"
         >
@@ -71,28 +120,66 @@ export function PlanFields({ draft, onDraft, errorOf }: PlanFieldsProps) {
             </Select>
           )}
         </Field>
+        <Field
+          label="Requests per second"
+          hint="Default: as many as the clients get answered."
+          error={errorOf('requestsPerSecond')}
+        >
+          {(control) => (
+            <Input
+              {...control}
+              mono
+              inputMode="numeric"
+              value={draft.rate}
+              onChange={(event) => onDraft({ ...draft, rate: event.target.value })}
+            />
+          )}
+        </Field>
+        <Field label="Connections" error={errorOf('connection')}>
+          {(control) => (
+            <Select
+              {...control}
+              value={draft.connection}
+              disabled={draft.scenario !== 'matrix'}
+              onChange={({ target }) =>
+                onDraft({ ...draft, connection: target.value === 'fresh' ? 'fresh' : 'reused' })
+              }
+            >
+              <option value="reused">Reused</option>
+              <option value="fresh">Fresh for each request</option>
+            </Select>
+          )}
+        </Field>
       </div>
-      <fieldset className="flex flex-wrap gap-x-6 gap-y-2">
-        <legend className="mb-1.5 font-medium">Protocols</legend>
-        {PROTOCOLS.map((protocol) => (
-          <Checkbox
-            key={protocol}
-            label={protocolLabel[protocol]}
-            checked={draft.protocols.includes(protocol)}
-            onChange={(event) =>
-              onDraft({
-                ...draft,
-                protocols: PROTOCOLS.filter((each) =>
-                  each === protocol ? event.target.checked : draft.protocols.includes(each),
-                ),
-              })
-            }
-          />
-        ))}
-        {errorOf('protocols') === undefined ? null : (
-          <p className="w-full text-bad-text text-sm">{errorOf('protocols')}</p>
-        )}
-      </fieldset>
+      <Choices
+        legend="Protocols"
+        all={isLab ? LAB_PROTOCOLS : PROTOCOLS}
+        chosen={draft.protocols}
+        labels={protocolLabel}
+        error={errorOf('protocols')}
+        onChosen={(protocols) => onDraft({ ...draft, protocols })}
+      />
+      {isLab ? (
+        <Choices
+          legend="Targets"
+          all={LAB_TARGETS}
+          chosen={draft.targets}
+          labels={targetLabel}
+          error={errorOf('targets')}
+          onChosen={(targets) => onDraft({ ...draft, targets })}
+        />
+      ) : null}
+      <ThresholdFields
+        first={draft.thresholds ?? []}
+        metrics={ALL_METRICS}
+        rows={{
+          targets: draft.targets.map((value) => ({ value, label: targetLabel[value] })),
+          protocols: draft.protocols.map((value) => ({ value, label: protocolLabel[value] })),
+          concurrency: parseConcurrency(draft.concurrency) ?? [],
+        }}
+        errorOf={(at) => errorOf(`thresholds.${at}`)}
+        onChange={(thresholds) => onDraft({ ...draft, thresholds })}
+      />
     </>
   );
 }
@@ -103,4 +190,32 @@ export function errorsBelow(fields: Readonly<Record<string, string>>, prefix: st
     const path = `${prefix}.${field}`;
     return fields[path] ?? Object.entries(fields).find(([name]) => name.startsWith(`${path}.`))?.[1];
   };
+}
+
+interface ChoicesProps<Name extends string> {
+  readonly legend: string;
+  readonly all: readonly Name[];
+  readonly chosen: readonly Name[];
+  readonly labels: Readonly<Record<Name, string>>;
+  readonly error: string | undefined;
+  readonly onChosen: (chosen: readonly Name[]) => void;
+}
+
+function Choices<Name extends string>({ legend, all, chosen, labels, error, onChosen }: ChoicesProps<Name>) {
+  return (
+    <fieldset className="flex flex-wrap gap-x-6 gap-y-2">
+      <legend className="mb-1.5 font-medium">{legend}</legend>
+      {all.map((name) => (
+        <Checkbox
+          key={name}
+          label={labels[name]}
+          checked={chosen.includes(name)}
+          onChange={({ target }) =>
+            onChosen(all.filter((each) => (each === name ? target.checked : chosen.includes(each))))
+          }
+        />
+      ))}
+      {error === undefined ? null : <p className="w-full text-bad-text text-sm">{error}</p>}
+    </fieldset>
+  );
 }

@@ -126,6 +126,7 @@ test('a plan takes as long as the cells that run: HTTP/2 goes through the proxy 
     durationMs: 2000,
     warmupMs: 500,
     ...plainPlan,
+    thresholds: [],
   };
   expect(estimateMs(plan)).toBe(9 * 2500);
 });

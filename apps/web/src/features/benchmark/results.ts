@@ -29,6 +29,30 @@ export const protocolLabel: Record<ResultRow['protocol'], string> = {
   'http1-cleartext': 'HTTP/1.1 without TLS',
 };
 
+export const scenarioLabel: Record<BenchmarkPlan['scenario'], string> = {
+  matrix: 'Matrix',
+  burst: 'Burst',
+  'slow-upstream': 'Slow upstream',
+  'greedy-client': 'Greedy client',
+  deploy: 'Deploy under load',
+  'route-change': 'Route changes',
+  'proxy-upgrade': 'Proxy upgrade',
+};
+export const scenarioHint: Record<BenchmarkPlan['scenario'], string> = {
+  matrix: 'Every target, protocol and concurrency in turn.',
+  burst: 'Ten times the requests per second for one phase.',
+  'slow-upstream': 'As many clients again wait for slow responses.',
+  'greedy-client': 'Eight clients download large responses beside the others.',
+  deploy: 'The live release is deployed again while requests arrive.',
+  'route-change': 'The proxy gets its routes again ten times a second.',
+  'proxy-upgrade': 'A new proxy process takes over while requests arrive.',
+};
+export const phaseLabel: Record<NonNullable<ResultRow['phase']>, string> = {
+  before: 'Before',
+  during: 'During',
+  after: 'After',
+};
+
 export const networkPathLabel: Record<NonNullable<ResultRow['networkPath']>, string> = {
   'shared-network': 'Shared network',
   'own-network': 'Own network',

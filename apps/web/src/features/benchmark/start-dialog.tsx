@@ -74,6 +74,8 @@ function StartForm({ apps, chosen, chosenPlan, onClose }: StartFormProps) {
   const preselected = apps.find((each) => each.slug === chosen && whyNotMeasured(each) === null) ?? apps[0];
   const [appId, setAppId] = useState<string>(preselected?.id ?? '');
   const [saved, setSaved] = useState(chosenPlan?.appId === appId ? chosenPlan : null);
+  // Number of the form: a chosen plan replaces what its lists hold.
+  const [form, setForm] = useState(0);
   const [draft, setDraft] = useState(() => draftOf(saved?.plan));
   const plans = useQuery(trpc.benchmarkPlan.list.queryOptions({ appId, limit: PLANS_SHOWN })).data?.items ?? [];
   const failure = create.error === null ? null : readFailure(create.error);
@@ -82,7 +84,9 @@ function StartForm({ apps, chosen, chosenPlan, onClose }: StartFormProps) {
   const choose = (planId: string) => {
     const found = plans.find(({ id }) => id === planId) ?? null;
     setSaved(found);
-    if (found !== null) setDraft(draftOf(found.plan));
+    if (found === null) return;
+    setDraft(draftOf(found.plan));
+    setForm((count) => count + 1);
   };
   // A changed plan is no longer the saved one.
   const change = (next: PlanDraft) => {
@@ -138,8 +142,12 @@ function StartForm({ apps, chosen, chosenPlan, onClose }: StartFormProps) {
           )}
         </Field>
       </div>
-      <PlanFields draft={draft} onDraft={change} errorOf={errorsBelow(failure?.fields ?? {}, 'plan')} />
-      <WarnNote>Visitors of the app feel the load: their requests are slower while it runs.</WarnNote>
+      <PlanFields key={form} draft={draft} onDraft={change} errorOf={errorsBelow(failure?.fields ?? {}, 'plan')} />
+      <WarnNote>
+        {plan.upstream === 'lab'
+          ? 'Apps on the server feel the load: the lab uses all of its cores while it runs.'
+          : 'Visitors of the app feel the load: their requests are slower while it runs.'}
+      </WarnNote>
       {failure === null || Object.keys(failure.fields).length > 0 ? null : <ErrorNote>{failure.message}</ErrorNote>}
       {saved === null ? (
         <SavePlan appId={appId} plan={plan} disabled={!isComplete} onSaved={(made) => setSaved(made)} />

@@ -8,6 +8,7 @@ import { ChoiceField, CommandField, NumberField } from '../../common/form/fields
 import { Advanced, Section } from '../../common/form/section.tsx';
 import { defaults, hookTimeoutMs } from './defaults.ts';
 import { bindParts, bindSettings, type Draft } from './draft.ts';
+import { GateFields } from './gate-fields.tsx';
 import { SettingsForm, type SettingsPageProps } from './settings-form.tsx';
 
 type Canary = Extract<Settings['rollout'], { kind: 'canary' }>;
@@ -68,6 +69,7 @@ function RolloutSection({ draft }: { readonly draft: Draft }) {
         />
       ) : null}
       {rollout.kind === 'canary' ? <CanaryFields draft={draft} canary={rollout} /> : null}
+      <GateFields draft={draft} />
       <Checkbox
         label="Deployment URLs"
         hint="Keeps the last 10 releases reachable below the base domain of the primary server. Takes effect at once."

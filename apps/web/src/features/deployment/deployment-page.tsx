@@ -5,6 +5,7 @@ import { ErrorState } from '@fairlead/ui/error-state';
 import { PageHeader } from '@fairlead/ui/page-header';
 import { Skeleton } from '@fairlead/ui/skeleton';
 import { useQuery } from '@tanstack/react-query';
+import dynamic from 'next/dynamic';
 import { useMemo, useRef } from 'react';
 import { readFailure } from '../../api/failure.ts';
 import { LivePage } from '../../api/live.tsx';
@@ -31,6 +32,8 @@ import { DeploymentOutcome } from './deployment-outcome.tsx';
 import { DeploymentUrlCard } from './deployment-url-card.tsx';
 import { type FailureExcerptLines, failingLines, failureOf } from './failing-lines.ts';
 import { type DeploymentLog, useDeploymentLog } from './use-deployment-log.ts';
+
+const GateCard = dynamic(() => import('./gate-card.tsx').then((module) => module.GateCard), { ssr: false });
 
 export interface DeploymentPageProps {
   readonly deploymentId: DeploymentDetail['id'];
@@ -114,6 +117,7 @@ function DeploymentBody({ deployment, initialExcerpt }: DeploymentBodyProps) {
           <Card className="p-4">
             <DeploymentSteps deployment={deployment} />
           </Card>
+          {deployment.servers.some(({ gate }) => gate !== null) ? <GateCard servers={deployment.servers} /> : null}
           <DeploymentServers servers={deployment.servers} />
           <div className="flex flex-col gap-6 max-lg:order-1">
             <DeploymentPlan deployment={deployment} />

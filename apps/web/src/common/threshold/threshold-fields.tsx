@@ -1,0 +1,127 @@
+'use client';
+// Editor of thresholds: metric, bound and limit, and the rows that each holds for.
+import type { Threshold } from '@fairlead/core/benchmark/schema';
+import { Button } from '@fairlead/ui/button';
+import { Plus } from 'lucide-react';
+import type { BenchmarkDetail } from '../../api/types.ts';
+import { ChoiceField, TextField } from '../form/fields.tsx';
+import { Line, useRows } from '../form/list-card.tsx';
+import {
+  boundLabel,
+  draftError,
+  emptyDraft,
+  metricLook,
+  parseDraft,
+  THRESHOLDS_MAX,
+  type ThresholdDraft,
+  toDraft,
+} from './threshold-draft.ts';
+
+/** Rows of a plan that a threshold may be limited to, with their labels. */
+export interface ThresholdRows {
+  readonly targets: readonly { readonly value: BenchmarkDetail['plan']['targets'][number]; readonly label: string }[];
+  readonly protocols: readonly {
+    readonly value: BenchmarkDetail['plan']['protocols'][number];
+    readonly label: string;
+  }[];
+  readonly concurrency: readonly number[];
+}
+
+export interface ThresholdFieldsProps {
+  readonly first: readonly Threshold[];
+  /** Metrics to offer. */
+  readonly metrics: readonly Threshold['metric'][];
+  /** Without it a threshold holds for every row. */
+  readonly rows?: ThresholdRows;
+  /** Error of the server at a threshold. */
+  readonly errorOf: (at: number) => string | undefined;
+  /** Null while one of them is invalid. */
+  readonly onChange: (thresholds: Threshold[] | null) => void;
+}
+
+const ANY = '';
+
+export function ThresholdFields({ first, metrics, rows, errorOf, onChange }: ThresholdFieldsProps) {
+  const drafts = useRows<ThresholdDraft>(first.map(toDraft), (next) =>
+    onChange(next.every((draft) => draftError(draft) === null) ? next.map(parseDraft) : null),
+  );
+  const { rows: lines, add, remove, change } = drafts;
+  return (
+    <fieldset className="flex flex-col gap-3">
+      <legend className="mb-1.5 font-medium">Thresholds</legend>
+      {lines.map(({ key, item }, at) => (
+        <Line
+          key={key}
+          remove={`Remove the threshold of ${metricLook[item.metric].label}`}
+          onRemove={() => remove(key)}
+          columns="grid-cols-2 sm:grid-cols-3"
+        >
+          <ChoiceField
+            label="Metric"
+            value={item.metric}
+            options={metrics.map((value) => ({ value, label: metricLook[value].label }))}
+            onValue={(metric) => change(key, { ...item, metric, bound: metricLook[metric].bound })}
+          />
+          <ChoiceField
+            label="Bound"
+            value={item.bound}
+            options={(['max', 'min'] as const).map((value) => ({ value, label: boundLabel[value] }))}
+            onValue={(bound) => change(key, { ...item, bound })}
+          />
+          <TextField
+            label="Limit"
+            error={draftError(item) ?? errorOf(at)}
+            value={item.limit}
+            onValue={(limit) => change(key, { ...item, limit })}
+          />
+          {rows === undefined ? null : (
+            <RowChoices item={item} rows={rows} onChange={(next) => change(key, { ...item, ...next })} />
+          )}
+        </Line>
+      ))}
+      {lines.length >= THRESHOLDS_MAX ? null : (
+        <Button
+          className="self-start"
+          icon={<Plus size={15} aria-hidden="true" />}
+          onClick={() => add(emptyDraft(metrics[0]))}
+        >
+          Add threshold
+        </Button>
+      )}
+    </fieldset>
+  );
+}
+
+interface RowChoicesProps {
+  readonly item: ThresholdDraft;
+  readonly rows: ThresholdRows;
+  readonly onChange: (part: Partial<ThresholdDraft>) => void;
+}
+
+/** Limits a threshold to some rows of the plan. */
+function RowChoices({ item, rows, onChange }: RowChoicesProps) {
+  const { targets, protocols, concurrency } = rows;
+  const any = { value: ANY, label: 'All' } as const;
+  return (
+    <>
+      <ChoiceField
+        label="Target"
+        value={item.target ?? ANY}
+        options={[any, ...targets]}
+        onValue={(value) => onChange({ target: value === ANY ? undefined : value })}
+      />
+      <ChoiceField
+        label="Protocol"
+        value={item.protocol ?? ANY}
+        options={[any, ...protocols]}
+        onValue={(value) => onChange({ protocol: value === ANY ? undefined : value })}
+      />
+      <ChoiceField
+        label="Concurrency"
+        value={String(item.concurrency ?? ANY)}
+        options={[any, ...concurrency.map((level) => ({ value: String(level), label: String(level) }))]}
+        onValue={(value) => onChange({ concurrency: value === ANY ? undefined : Number(value) })}
+      />
+    </>
+  );
+}
