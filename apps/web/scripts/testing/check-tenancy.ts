@@ -17,10 +17,16 @@ import * as healthz from '../../src/app/healthz/route.ts';
 import * as agent from '../../src/app/install/agent/[target]/route.ts';
 import * as script from '../../src/app/install/agent.sh/route.ts';
 import * as authority from '../../src/app/install/ca.pem/route.ts';
+import * as reportImage from '../../src/app/reports/[reportId]/image.png/route.ts';
+import * as reportPage from '../../src/app/reports/[reportId]/route.ts';
+import * as reportRows from '../../src/app/reports/[reportId]/rows.json/route.ts';
 import { parts } from '../../src/server/parts.ts';
 
 /** Route handlers as Next would call them. The check reports a declared route that is missing here. */
 const routes: RouteHandlers = {
+  'reports/[reportId]/route.ts': methodsOf(reportPage),
+  'reports/[reportId]/rows.json/route.ts': methodsOf(reportRows),
+  'reports/[reportId]/image.png/route.ts': methodsOf(reportImage),
   '.well-known/security.txt/route.ts': methodsOf(securityText),
   'api/audit/export/route.ts': methodsOf(auditExport),
   'api/auth/[...all]/route.ts': methodsOf(auth),
