@@ -46,3 +46,52 @@ fn threshold(at: &str, spec: &agent::BenchmarkThreshold) -> Result<BenchmarkThre
     };
     Ok(BenchmarkThreshold { metric, bound, thousandths })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spec() -> agent::BenchmarkGate {
+        agent::BenchmarkGate {
+            host: "shop.example.test".into(),
+            path: "/up".into(),
+            concurrency: 16,
+            rounds: 3,
+            duration_ms: 2_000,
+            warmup_ms: 500,
+            thresholds: vec![agent::BenchmarkThreshold {
+                metric: agent::BenchmarkMetric::P99Ms.into(),
+                bound: Some(agent::benchmark_threshold::Bound::MaxThousandths(20_500)),
+            }],
+        }
+    }
+
+    #[test]
+    fn a_gate_keeps_its_thresholds_exactly() {
+        let gate = benchmark_gate("gate", spec()).unwrap();
+        let threshold =
+            BenchmarkThreshold { metric: BenchmarkMetric::P99Ms, bound: ThresholdBound::Max, thousandths: 20_500 };
+        assert_eq!(gate.thresholds, [threshold]);
+        assert_eq!(gate.load_time().as_millis(), 7_500);
+    }
+
+    #[test]
+    fn a_gate_that_decides_nothing_or_takes_too_long_is_refused() {
+        let changes: [fn(&mut agent::BenchmarkGate); 9] = [
+            |gate| gate.thresholds.clear(),
+            |gate| gate.thresholds[0].bound = None,
+            |gate| gate.thresholds[0].metric = 99,
+            |gate| gate.thresholds[0].metric = 0,
+            |gate| gate.concurrency = 0,
+            |gate| gate.rounds = 0,
+            |gate| gate.duration_ms = 30_000,
+            |gate| gate.path = "up".into(),
+            |gate| gate.host = "a b".into(),
+        ];
+        for (number, change) in changes.iter().enumerate() {
+            let mut gate = spec();
+            change(&mut gate);
+            assert!(benchmark_gate("gate", gate).is_err(), "change {number}");
+        }
+    }
+}

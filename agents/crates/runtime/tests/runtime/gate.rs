@@ -91,7 +91,7 @@ async fn a_load_ends_with_its_rollout_and_its_verdict_decides() {
     running.wait_for(|running| *running == 1).await.unwrap();
     let routes =
         server.output.view.borrow().upstreams.values().flatten().map(|each| each.instance.clone()).collect::<Vec<_>>();
-    assert_eq!(routes, [old.id.clone()], "nothing is routed to what is measured");
+    assert_eq!(routes, std::slice::from_ref(&old.id), "nothing is routed to what is measured");
     server.desire([serving.clone()]);
     running.wait_for(|running| *running == 0).await.unwrap();
     assert_eq!(server.finished("dep_2").await.state, WorkState::Cancelled);
