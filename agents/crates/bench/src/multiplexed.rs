@@ -36,7 +36,7 @@ pub(crate) type Driver = Pin<Box<dyn Future<Output = ()>>>;
 pub(crate) struct SharedConnection<P: Multiplexed> {
     shared: SharedRef,
     state: Rc<RefCell<ConnectionState<P::Sender>>>,
-    /// Held by the client that opens the connection.
+    /// Lock of the client that opens the connection.
     opening: Mutex<()>,
 }
 
