@@ -29,6 +29,7 @@ export async function importBenchmark(ctx: Ctx, input: ImportBenchmarkInput): Pr
       state: 'succeeded',
       plan: run.plan,
       ...(run.facts === null ? {} : { facts: run.facts }),
+      programs: [...run.programs],
       rowsDone: run.rows.length,
       rowsTotal: run.rows.length,
       importHash,

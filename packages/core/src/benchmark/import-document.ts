@@ -3,12 +3,12 @@ import { createHash } from 'node:crypto';
 import { bucketIndex, bucketLowerUs, bucketUpperUs, encodeHistogram } from '@fairlead/contract/histogram';
 import { appIdSchema, environmentIdSchema, type RunId, runIdSchema } from '@fairlead/contract/ids';
 import { z } from 'zod';
-import { type BenchmarkDocument, type BenchmarkDocumentRow, LADDER, readBenchmarkDocument } from './document.ts';
+import { type BenchmarkDocument, type BenchmarkDocumentRow, readBenchmarkDocument, runScenarios } from './document.ts';
 import {
   type BenchmarkFacts,
+  type BenchmarkProgram,
   benchmarkFactsSchema,
-  benchmarkProtocolSchema,
-  benchmarkTargetSchema,
+  benchmarkPhaseSchema,
   networkPathSchema,
   type StoredPlan,
 } from './schema.ts';
@@ -26,6 +26,7 @@ export interface ImportedRun {
   readonly finishedAt: string | null;
   readonly plan: StoredPlan;
   readonly facts: BenchmarkFacts | null;
+  readonly programs: readonly BenchmarkProgram[];
   readonly rows: readonly ImportedRow[];
 }
 
@@ -73,16 +74,34 @@ function toRun(document: BenchmarkDocument, refuse: Refuse): ImportedRun | null 
   if (rows.length > rowsMax) refuse(['rows'], `A run has at most ${rowsMax} rows.`);
   const facts = benchmarkFactsSchema.nullable().safeParse(document.facts);
   for (const { path, message } of facts.error?.issues ?? []) refuse(['facts', ...path], message);
-  if (rows.length <= rowsMax) checkRows(rows, refuse);
   if (runId === null || plan === null) {
     refuse([runId === null ? 'runId' : 'plan'], 'Only a run of the dashboard can be imported, and this is none.');
     return null;
   }
+  if (rows.length <= rowsMax) checkRows(plan, rows, refuse);
   if (facts.data === undefined) return null;
-  return { runId, createdAt, startedAt, finishedAt, plan, facts: facts.data, rows: rows.map(toRow) };
+  const programs = programsOf(document, plan);
+  return { runId, createdAt, startedAt, finishedAt, plan, facts: facts.data, programs, rows: rows.map(toRow) };
 }
 
-function checkRows(rows: readonly BenchmarkDocumentRow[], refuse: Refuse): void {
+/** Programs of a lab's run, as its targets describe them. */
+function programsOf({ targets, notMeasured }: BenchmarkDocument, plan: StoredPlan): BenchmarkProgram[] {
+  if (plan.upstream !== 'lab') return [];
+  return plan.targets.flatMap((target) => {
+    const described = targets.find(({ name }) => name === target);
+    if (described === undefined || target === 'direct') return [];
+    return [
+      {
+        target,
+        version: described.version ?? '',
+        configuration: described.configuration ?? '',
+        skipped: notMeasured.find((other) => other.target === target)?.reason ?? null,
+      },
+    ];
+  });
+}
+
+function checkRows(plan: StoredPlan, rows: readonly BenchmarkDocumentRow[], refuse: Refuse): void {
   const positions = new Set<number>();
   for (const [at, row] of rows.entries()) {
     const refuseField = (field: string, message: string) => refuse(['rows', at, field], message);
@@ -91,11 +110,15 @@ function checkRows(rows: readonly BenchmarkDocumentRow[], refuse: Refuse): void 
     for (const field of ['position', 'round', 'concurrency', 'durationMs'] as const) {
       if (row[field] > intMax) refuseField(field, `This is at most ${intMax}.`);
     }
-    if (row.scenario !== LADDER.name) refuseField('scenario', `Only ${LADDER.name} can be imported.`);
-    if (row.connection !== 'reused') refuseField('connection', 'Only reused connections can be imported.');
-    if (!benchmarkTargetSchema.safeParse(row.target).success) refuseField('target', 'Fairlead knows no such target.');
-    if (!benchmarkProtocolSchema.safeParse(row.protocol).success) {
-      refuseField('protocol', 'Fairlead knows no such protocol.');
+    const scenario = runScenarios[plan.scenario].name;
+    if (row.scenario !== scenario) refuseField('scenario', `The plan has the scenario ${scenario}.`);
+    if (row.connection !== plan.connection) refuseField('connection', `The plan has ${plan.connection} connections.`);
+    if (!plan.targets.some((target) => target === row.target)) refuseField('target', 'The plan has no such target.');
+    if (!plan.protocols.some((protocol) => protocol === row.protocol)) {
+      refuseField('protocol', 'The plan has no such protocol.');
+    }
+    if (!benchmarkPhaseSchema.nullish().safeParse(row.phase).success) {
+      refuseField('phase', 'Fairlead knows no such phase.');
     }
     if (!networkPathSchema.nullable().safeParse(row.networkPath).success) {
       refuseField('networkPath', 'Fairlead knows no such network path.');
@@ -129,6 +152,12 @@ function toRow(row: BenchmarkDocumentRow) {
     proxyCpuUs: row.proxyCpuUs ?? 0,
     proxyMemoryBytes: row.proxyMemoryBytes ?? 0,
     bytesReceived: row.bytesReceived ?? 0,
+    phase: row.phase ?? null,
+    failures: row.failures ?? {},
+    generatorCpuUs: row.generatorCpuUs ?? 0,
+    isSaturated: row.generatorSaturated ?? false,
+    appCpuUs: row.appCpuUs ?? 0,
+    clients: row.clients ?? 0,
   };
 }
 

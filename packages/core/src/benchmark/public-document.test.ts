@@ -7,7 +7,7 @@ import { canariesIn, withCanaries } from './redaction.testing.ts';
 
 const row: BenchmarkDocument['rows'][number] = {
   ...{ position: 0, round: 0, scenario: 'ladder', target: 'proxy', protocol: 'http1', connection: 'reused' },
-  ...{ phase: 'steady', networkPath: 'own-network', concurrency: 8, durationMs: 2000, requests: 10, errors: 1 },
+  ...{ phase: 'before', networkPath: 'own-network', concurrency: 8, durationMs: 2000, requests: 10, errors: 1 },
   ...{ failures: { timeout: 1 }, latency: { sumUs: 1000, buckets: [[96, 100, 10]] } },
   ...{ proxyCpuUs: 400, proxyMemoryBytes: 4096, bytesReceived: 130 },
 };
@@ -65,7 +65,7 @@ describe('a public document', () => {
   const open = publicDocumentOf(document);
 
   test('keeps figures, hardware and versions', () => {
-    expect(open.rows[0]).toEqual({ ...row, phase: 'steady' });
+    expect(open.rows[0]).toEqual({ ...row, phase: 'before' });
     expect(open.facts).toMatchObject({
       agentVersion: '0.1.0',
       machine: { os: 'Debian 13', kernel: '6.12.48', arch: 'x64', cpuCount: 2, cpuModel: 'AMD EPYC' },

@@ -170,8 +170,15 @@ function commandOf(plan: NonNullable<BenchmarkDocument['plan']>): string {
     targets: plan.targets.filter((target) => target in TARGETS),
     protocols: plan.protocols.filter((protocol) => PROTOCOLS.includes(protocol)),
     ...{ concurrency: plan.concurrency, repeats: plan.repeats },
-    ...{ durationMs: plan.durationMs, warmupMs: plan.warmupMs, upstream: plan.upstream, scenario: plan.scenario },
-    ...{ connection: plan.connection, requestsPerSecond: plan.requestsPerSecond, labApp: plan.labApp },
+    ...{ durationMs: plan.durationMs, warmupMs: plan.warmupMs, requestsPerSecond: plan.requestsPerSecond },
+    upstream: plan.upstream === 'lab' ? 'lab' : 'live',
+    scenario: Object.keys(runScenarios).find((scenario) => scenario === plan.scenario) ?? 'matrix',
+    connection: plan.connection === 'fresh' ? 'fresh' : 'reused',
+    labApp: {
+      responseBytes: plan.labApp.responseBytes,
+      responseDelayMs: plan.labApp.responseDelayMs,
+      errorEvery: plan.labApp.errorEvery,
+    },
   };
   return [
     'curl -H "Authorization: Bearer $FAIRLEAD_TOKEN" -H "Content-Type: application/json" \\',

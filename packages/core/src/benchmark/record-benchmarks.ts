@@ -59,7 +59,7 @@ export async function recordBenchmarks(ctx: OrganizationCtx, input: BenchmarkRep
     isBusy ||= state === undefined || state === 'running';
     if (status === undefined || state === undefined || isWaiting) continue;
     // The plan limits the number of rows. Targets that can't be measured have none.
-    const rowsTotal = Math.min(status.rowsTotal, run.rowsTotal);
+    const rowsTotal = status.rowsTotal === 0 ? run.rowsTotal : Math.min(status.rowsTotal, run.rowsTotal);
     const rows = status.rows.filter(({ position }) => position < rowsTotal);
     const stored = await storeRows(ctx, run.id, rows);
     const finished = state !== 'running';
