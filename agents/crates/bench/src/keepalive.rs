@@ -16,7 +16,7 @@ use crate::failure::{FailureKind, RequestError};
 use crate::http1::{Exchanges, HEAD_BYTES_MAX, request};
 use crate::response::{Response, ResponseParser};
 use crate::stream::ClientStream;
-use crate::transport::Transport;
+use crate::transport::ClientTransport;
 
 const EVENTS_MAX: usize = 256;
 const BUFFER_BYTES: usize = 64 * 1024;
@@ -31,7 +31,7 @@ const ENDED: EventFlags = EventFlags::RDHUP.union(EventFlags::HUP).union(EventFl
 
 /// Opens the connections of `clients` clients and sends requests until the end of the measured time.
 pub(crate) async fn run(shared: SharedRef, clients: u32) {
-    let ended = match Clients::new(shared, clients) {
+    let ended = match KeepaliveLoop::new(shared, clients) {
         Ok(mut clients) => clients.run().await,
         Err(error) => Err(error),
     };
@@ -40,7 +40,7 @@ pub(crate) async fn run(shared: SharedRef, clients: u32) {
     }
 }
 
-struct Clients {
+struct KeepaliveLoop {
     shared: SharedRef,
     request: Vec<u8>,
     /// The epoll descriptor. Like a pipe it is only polled, and a registered `AsyncFd` would need unsafe code.
@@ -48,7 +48,7 @@ struct Clients {
     events: Vec<epoll::Event>,
     buffer: Vec<u8>,
     /// Clients by number, which is also their event data; `None` while a task opens the connection.
-    clients: Vec<Option<Client>>,
+    clients: Vec<Option<KeepaliveClient>>,
     /// Clients that send their next request at the end of the turn.
     idle: Vec<usize>,
     /// Tasks that open connections.
@@ -56,7 +56,7 @@ struct Clients {
     next_timeout_check: Instant,
 }
 
-impl Clients {
+impl KeepaliveLoop {
     fn new(shared: SharedRef, clients: u32) -> io::Result<Self> {
         let mut openings = JoinSet::new();
         for client in 0..clients as usize {
@@ -218,7 +218,7 @@ impl Clients {
         let timeout = self.shared.request_timeout;
         self.next_timeout_check = now + (timeout / 16).clamp(TIMEOUT_CHECK_MIN, TIMEOUT_CHECK_MAX);
         for number in 0..self.clients.len() {
-            let is_late = |client: &Client| now.saturating_duration_since(client.started) >= timeout;
+            let is_late = |client: &KeepaliveClient| now.saturating_duration_since(client.started) >= timeout;
             if self.clients[number].as_ref().is_some_and(is_late) {
                 self.fail(number, &RequestError::late(timeout));
             }
@@ -231,9 +231,9 @@ impl Clients {
             self.openings.spawn_local(open(self.shared.clone(), number));
             return Ok(());
         };
-        let transport = Transport::take(stream)?;
+        let transport = ClientTransport::take(stream)?;
         epoll::add(&self.epoll, &transport, data(number), READING)?;
-        self.clients[number] = Some(Client::new(transport));
+        self.clients[number] = Some(KeepaliveClient::new(transport));
         self.idle.push(number);
         Ok(())
     }
@@ -244,8 +244,8 @@ fn data(number: usize) -> EventData {
 }
 
 /// Client with a connection.
-struct Client {
-    transport: Transport,
+struct KeepaliveClient {
+    transport: ClientTransport,
     parser: ResponseParser,
     /// Received bytes that the parser did not consume.
     rest: Vec<u8>,
@@ -257,8 +257,8 @@ struct Client {
     watches_writing: bool,
 }
 
-impl Client {
-    fn new(transport: Transport) -> Self {
+impl KeepaliveClient {
+    fn new(transport: ClientTransport) -> Self {
         Self {
             transport,
             parser: ResponseParser::new(),

@@ -35,12 +35,12 @@ pub(crate) type Driver = Pin<Box<dyn Future<Output = ()>>>;
 /// Connection of several clients.
 pub(crate) struct SharedConnection<P: Multiplexed> {
     shared: SharedRef,
-    state: Rc<RefCell<ConnectionState<P::Sender>>>,
+    state: Rc<RefCell<SharedConnectionState<P::Sender>>>,
     /// Lock of the client that opens the connection.
     opening: Mutex<()>,
 }
 
-struct ConnectionState<S> {
+struct SharedConnectionState<S> {
     /// Sender of the open connection.
     sender: Option<S>,
     /// Number of ended attempts to open one.
@@ -51,7 +51,7 @@ struct ConnectionState<S> {
 
 impl<P: Multiplexed> SharedConnection<P> {
     pub(crate) fn new(shared: SharedRef) -> Rc<Self> {
-        let state = ConnectionState { sender: None, attempts: 0, failure: None };
+        let state = SharedConnectionState { sender: None, attempts: 0, failure: None };
         Rc::new(Self { shared, state: Rc::new(RefCell::new(state)), opening: Mutex::default() })
     }
 
@@ -99,7 +99,7 @@ struct CurrentSender<S> {
     is_new: bool,
 }
 
-impl<S> ConnectionState<S> {
+impl<S> SharedConnectionState<S> {
     fn is_open(&self, attempt: u64) -> bool {
         self.sender.is_some() && self.attempts == attempt
     }

@@ -20,12 +20,12 @@ pub(crate) struct Received {
 }
 
 #[derive(Debug)]
-pub(crate) struct Transport {
+pub(crate) struct ClientTransport {
     socket: OwnedFd,
     tls: Option<Box<ClientConnection>>,
 }
 
-impl Transport {
+impl ClientTransport {
     /// Takes a stream from its runtime.
     pub(crate) fn take(stream: ClientStream) -> io::Result<Self> {
         let (socket, tls) = match stream {
@@ -86,7 +86,7 @@ impl Transport {
     }
 }
 
-impl AsFd for Transport {
+impl AsFd for ClientTransport {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }
