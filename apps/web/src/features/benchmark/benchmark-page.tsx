@@ -25,10 +25,20 @@ import { HoverLink } from '../../common/page/hover-link.tsx';
 import { Crumbs, Page } from '../../common/page/page.tsx';
 import { ImportedMark } from './imported-mark.tsx';
 import { ResultTable } from './result-table.tsx';
-import { hasCurve, headlineOf, protocolLabel, summariseRows, targetLabel, unstableLines } from './results.ts';
+import {
+  baselineOf,
+  hasCurve,
+  headlineOf,
+  protocolLabel,
+  scenarioLabel,
+  summariseRows,
+  targetLabel,
+  unstableLines,
+} from './results.ts';
 import { ReleaseChangedNote, RunFacts } from './run-facts.tsx';
 import { RunMenu } from './run-menu.tsx';
 import { RunNotes } from './run-notes.tsx';
+import { GeneratorNote, RunEvents, RunPrograms } from './run-programs.tsx';
 
 const CompareCard = dynamic(() => import('./compare-card.tsx').then((module) => module.CompareCard), { ssr: false });
 const ReportCard = dynamic(() => import('./report-card.tsx').then((module) => module.ReportCard), { ssr: false });
@@ -80,6 +90,7 @@ export function BenchmarkPage({ initial }: { readonly initial: BenchmarkDetail }
             <>
               <ReleaseChangedNote facts={run.facts} />
               <StabilityNote run={run} />
+              <GeneratorNote rows={run.rows} />
               {run.thresholds.length === 0 ? null : <ThresholdCard run={run} />}
               {headline === null ? null : <p className="text-pretty font-semibold text-lg">{headline}</p>}
               {hasCurve(run.rows) ? (
@@ -94,12 +105,18 @@ export function BenchmarkPage({ initial }: { readonly initial: BenchmarkDetail }
               <Card>
                 <CardHeader
                   title="Results"
-                  detail="Medians over rounds, with 95 % intervals. The ratio compares with direct rows of the same network path, over HTTP/1.1 if the protocol has none."
+                  detail={
+                    baselineOf(run.rows) === 'nginx'
+                      ? 'Medians over rounds, with 95 % intervals. The ratio compares the throughput with that of nginx.'
+                      : 'Medians over rounds, with 95 % intervals. The ratio compares with direct rows of the same network path, over HTTP/1.1 if the protocol has none.'
+                  }
                 />
                 <ResultTable rows={run.rows} />
               </Card>
             </>
           )}
+          <RunPrograms programs={run.programs} />
+          <RunEvents events={run.events} />
           <RunNotes run={run} />
           <RunFacts run={run} />
           {run.rows.length === 0 ? null : <CompareCard run={run} />}
@@ -137,7 +154,9 @@ function PlanLine({ run }: { readonly run: BenchmarkDetail }) {
         {plan.path}
       </span>
       <span>
-        {formatDuration(plan.durationMs)} per run, {plural(plan.repeats, 'round')}
+        {plan.upstream === 'lab' ? 'Lab, ' : ''}
+        {plan.scenario === 'matrix' ? '' : `${scenarioLabel[plan.scenario].toLowerCase()}, `}
+        {formatDuration(plan.durationMs)} per row, {plural(plan.repeats, 'round')}
       </span>
       {run.serverId === null ? null : (
         <span>

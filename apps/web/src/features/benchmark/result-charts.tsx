@@ -3,13 +3,20 @@
 import { Multiples } from '@fairlead/ui/charts/multiples';
 import { useFormats } from '@fairlead/ui/formats';
 import { useMemo } from 'react';
-import { measurementsOf, type ResultRow, referenceLabel, successRate, targetLabel } from './results.ts';
+import {
+  benchmarkTargets,
+  measurementsOf,
+  type ResultRow,
+  referenceLabel,
+  successRate,
+  targetColor,
+  targetLabel,
+} from './results.ts';
 
-const COLORS = {
-  [targetLabel.proxy]: 'var(--series-orange)',
-  [targetLabel.direct]: 'var(--series-blue)',
-  [referenceLabel]: 'var(--series-grey)',
-};
+const COLORS = Object.fromEntries([
+  ...benchmarkTargets.map((target) => [targetLabel[target], targetColor[target]]),
+  [referenceLabel, 'var(--series-grey)'],
+]);
 const X_LABEL = 'Concurrency';
 
 export function ResultCharts({ rows }: { readonly rows: readonly ResultRow[] }) {
@@ -20,7 +27,7 @@ export function ResultCharts({ rows }: { readonly rows: readonly ResultRow[] }) 
       p99: measurementsOf(rows, (row) => row.p99Ms),
       successRate: measurementsOf(rows, successRate),
       memory: measurementsOf(
-        rows.filter((row) => row.target === 'proxy'),
+        rows.filter((row) => row.target !== 'direct'),
         (row) => row.proxyMemoryBytes,
       ),
     }),

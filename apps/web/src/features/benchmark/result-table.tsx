@@ -2,18 +2,27 @@
 
 import type { Interval } from '@fairlead/core/benchmark/statistics';
 import { useFormats } from '@fairlead/ui/formats';
-import { cn } from '@fairlead/ui/lib/class-names';
 import { Cell, HeadCell, Table, TableHead } from '@fairlead/ui/table';
-import { networkPathLabel, protocolLabel, type ResultRow, summariseRows, targetLabel } from './results.ts';
+import {
+  networkPathLabel,
+  phaseLabel,
+  protocolLabel,
+  type ResultRow,
+  summariseRows,
+  targetColor,
+  targetLabel,
+} from './results.ts';
 
 export function ResultTable({ rows }: { readonly rows: readonly ResultRow[] }) {
   const { formatFixed, formatInteger, formatPercent, formatRatio } = useFormats();
+  const hasPhases = rows.some(({ phase }) => phase !== null);
   return (
     <Table scrollLabel="Results">
       <TableHead>
         <HeadCell>Protocol</HeadCell>
         <HeadCell numeric>Concurrency</HeadCell>
         <HeadCell>Target</HeadCell>
+        {hasPhases ? <HeadCell>Phase</HeadCell> : null}
         <HeadCell>Network path</HeadCell>
         <HeadCell numeric>req/s</HeadCell>
         <HeadCell numeric>Ratio</HeadCell>
@@ -33,13 +42,12 @@ export function ResultTable({ rows }: { readonly rows: readonly ResultRow[] }) {
             <Cell className="whitespace-nowrap">
               <span
                 aria-hidden="true"
-                className={cn(
-                  'mr-2 inline-block h-0.5 w-3 rounded-full align-middle',
-                  line.target === 'proxy' ? 'bg-series-orange' : 'bg-series-blue',
-                )}
+                className="mr-2 inline-block h-0.5 w-3 rounded-full align-middle"
+                style={{ background: targetColor[line.target] }}
               />
               {targetLabel[line.target]}
             </Cell>
+            {hasPhases ? <Cell>{line.phase === null ? '' : phaseLabel[line.phase]}</Cell> : null}
             <Cell className="whitespace-nowrap">
               {line.networkPath === null ? '' : networkPathLabel[line.networkPath]}
             </Cell>
@@ -59,7 +67,7 @@ export function ResultTable({ rows }: { readonly rows: readonly ResultRow[] }) {
               {formatInteger(line.errors)}
             </Cell>
             <Cell numeric>{formatFixed(line.cpuUsPerRequest, 1)}</Cell>
-            <Cell numeric>{line.target === 'proxy' ? formatFixed(mebibytes(line.memoryBytes), 1) : ''}</Cell>
+            <Cell numeric>{formatFixed(mebibytes(line.memoryBytes), 1)}</Cell>
           </tr>
         ))}
       </tbody>

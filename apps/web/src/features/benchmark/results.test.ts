@@ -192,3 +192,37 @@ test('apps that run come first, and others say why they are not offered', () => 
   ]);
   expect(measurableFirst([failed, offline, running, fresh])).toEqual([running, failed, offline, fresh]);
 });
+
+test('the lab compares with nginx, and names the CPU of a request if the rounds agree', () => {
+  const rounds = [0, 1, 2];
+  const rows = rounds.flatMap((round) => [
+    row({ round, networkPath: 'shared-network', requestsPerSecond: 200, cpuUsPerRequest: 10 + round / 10 }),
+    row({ round, networkPath: 'shared-network', target: 'nginx', requestsPerSecond: 100, cpuUsPerRequest: 20 }),
+    row({ round, networkPath: 'shared-network', target: 'direct', requestsPerSecond: 400, cpuUsPerRequest: null }),
+  ]);
+  expect(summariseRows(rows).map(({ target, ratio }) => [target, ratio])).toEqual([
+    ['proxy', 2],
+    ['direct', 4],
+    ['nginx', null],
+  ]);
+  expect(headlineOf(rows, formats)).toBe(
+    'Fairlead needs 0.51× the CPU of nginx for a request (HTTP/1.1, concurrency 8).',
+  );
+});
+
+test('a scenario keeps its phases apart, and tells failed requests and latency', () => {
+  const rows = (['before', 'during', 'after'] as const).map((phase, position) =>
+    row({ position, phase, p99Ms: phase === 'during' ? 12 : 3, errors: phase === 'during' ? 2 : 0 }),
+  );
+  expect(summariseRows(rows).map(({ phase, p99Ms }) => [phase, p99Ms])).toEqual([
+    ['before', 3],
+    ['during', 12],
+    ['after', 3],
+  ]);
+  expect(headlineOf(rows, formats)).toMatch(/^2 requests failed during the event\. p99 was 12.*, and 3.* before it\.$/);
+  expect(measurementsOf(rows, ({ p99Ms }) => p99Ms).map(({ panel }) => panel)).toEqual([
+    'HTTP/1.1, before',
+    'HTTP/1.1, during',
+    'HTTP/1.1, after',
+  ]);
+});

@@ -3,7 +3,14 @@
 
 import { rowsOf } from '@fairlead/core/benchmark/plan';
 import type { BenchmarkPlan } from '@fairlead/core/benchmark/schema';
-import { type Estimate, estimate, isReproducible, median, pairedRatio } from '@fairlead/core/benchmark/statistics';
+import {
+  type Estimate,
+  estimate,
+  isDifferent,
+  isReproducible,
+  median,
+  pairedRatio,
+} from '@fairlead/core/benchmark/statistics';
 import type { Measurement } from '@fairlead/ui/charts/prepare/multiples';
 import type { Formats } from '@fairlead/ui/formats';
 import type { AppSummary, BenchmarkDetail } from '../../api/types.ts';
@@ -22,6 +29,7 @@ export const targetLabel: Record<ResultRow['target'], string> = {
   traefik: 'Traefik',
   h2o: 'h2o',
 };
+export const benchmarkTargets = Object.keys(targetLabel) as ResultRow['target'][];
 export const protocolLabel: Record<ResultRow['protocol'], string> = {
   http1: 'HTTP/1.1',
   http2: 'HTTP/2',
@@ -59,6 +67,19 @@ export const networkPathLabel: Record<NonNullable<ResultRow['networkPath']>, str
   'unix-socket': 'Unix socket',
 };
 
+/** Colors of targets, the same in charts and tables. Other proxies than nginx and HAProxy share one: labels name them. */
+export const targetColor: Record<ResultRow['target'], string> = {
+  proxy: 'var(--series-orange)',
+  direct: 'var(--series-blue)',
+  floor: 'var(--ink-faint)',
+  nginx: 'var(--series-teal)',
+  haproxy: 'var(--series-violet)',
+  envoy: 'var(--series-grey)',
+  caddy: 'var(--series-grey)',
+  traefik: 'var(--series-grey)',
+  h2o: 'var(--series-grey)',
+};
+
 /** Apps speak HTTP/1.1: a protocol without direct rows of its own is compared with these. */
 export const referenceLabel = 'Direct 1.1';
 
@@ -73,12 +94,20 @@ export function measurementsOf(rows: readonly ResultRow[], measure: Measure): Me
     });
   const protocols = [...new Set(rows.map((row) => row.protocol))];
   const reference = rows.filter((row) => row.target === 'direct' && row.protocol === 'http1');
+  if (rows.some((row) => row.phase !== null)) {
+    return rows.flatMap((row) => of([row], panelOf(row), () => targetLabel[row.target]));
+  }
   return protocols.flatMap((protocol) => {
     const own = rows.filter((row) => row.protocol === protocol);
     const drawn = of(own, protocolLabel[protocol], (row) => targetLabel[row.target]);
     if (own.some((row) => row.target === 'direct')) return drawn;
     return [...drawn, ...of(reference, protocolLabel[protocol], () => referenceLabel)];
   });
+}
+
+/** Rows of a scenario are drawn by phase. */
+function panelOf({ protocol, phase }: ResultRow): string {
+  return phase === null ? protocolLabel[protocol] : `${protocolLabel[protocol]}, ${phaseLabel[phase].toLowerCase()}`;
 }
 
 /** Returns successes ÷ (successes + failures), from 0 to 1; null without either. `requests` counts successes only. */
@@ -93,11 +122,13 @@ export interface ResultLine {
   readonly target: ResultRow['target'];
   readonly networkPath: ResultRow['networkPath'];
   readonly concurrency: number;
+  /** Null: a cell of a matrix. */
+  readonly phase: ResultRow['phase'];
   readonly repeats: number;
   readonly requestsPerSecond: number;
   /** Interval of the throughput; null with fewer than three rounds. */
   readonly interval: Estimate | null;
-  /** Ratio to direct by the same path and concurrency, over the same protocol or else HTTP/1.1; null without either. */
+  /** Ratio to the baseline's throughput by the same path, phase and concurrency; null without such rows. */
   readonly ratio: number | null;
   /** Interval of the ratio; null with fewer than three rounds. */
   readonly ratioInterval: Estimate | null;
@@ -110,7 +141,12 @@ export interface ResultLine {
   readonly memoryBytes: number | null;
 }
 
-/** Returns the rows of each cell: the same protocol, concurrency, target and network path in all rounds. */
+/** Returns the target that others are compared with: nginx in the lab, else the app itself. */
+export function baselineOf(rows: readonly ResultRow[]): ResultRow['target'] {
+  return rows.some(({ target }) => target === 'nginx') ? 'nginx' : 'direct';
+}
+
+/** Returns the rows of each cell: the same protocol, concurrency, phase, target and network path in all rounds. */
 export function groupCells(rows: readonly ResultRow[]): ReadonlyMap<string, readonly ResultRow[]> {
   return Map.groupBy(rows, (row) => cellKey(row, row.protocol, row.target));
 }
@@ -118,11 +154,15 @@ export function groupCells(rows: readonly ResultRow[]): ReadonlyMap<string, read
 /** Returns a line per cell and network path, medians over its repeats; the proxy's line comes before the direct one. */
 export function summariseRows(rows: readonly ResultRow[]): ResultLine[] {
   const cells = groupCells(rows);
+  const reference = baselineOf(rows);
   const lines = [...cells].map(([key, cell]) => summarise(key, cell));
   return lines
     .map((line) => {
-      const baseline = cells.get(cellKey(line, line.protocol, 'direct')) ?? cells.get(cellKey(line, 'http1', 'direct'));
-      if (line.target !== 'proxy' || baseline === undefined) return line;
+      const same = cells.get(cellKey(line, line.protocol, reference));
+      // Apps speak HTTP/1.1 only: the proxy's newer protocols are compared with it.
+      const baseline = same ?? (reference === 'direct' ? cells.get(cellKey(line, 'http1', 'direct')) : undefined);
+      const isCompared = reference === 'direct' ? line.target === 'proxy' : line.target !== reference;
+      if (!isCompared || baseline === undefined) return line;
       const direct = throughputsOf(baseline);
       const directMedian = median(direct) ?? 0;
       return {
@@ -135,8 +175,13 @@ export function summariseRows(rows: readonly ResultRow[]): ResultLine[] {
       (left, right) =>
         left.protocol.localeCompare(right.protocol) ||
         left.concurrency - right.concurrency ||
-        right.target.localeCompare(left.target),
+        order(targetLabel, left.target) - order(targetLabel, right.target) ||
+        order(phaseLabel, left.phase) - order(phaseLabel, right.phase),
     );
+}
+
+function order(labels: object, name: string | null): number {
+  return name === null ? -1 : Object.keys(labels).indexOf(name);
 }
 
 /** One for each round, in order. */
@@ -158,6 +203,7 @@ function summarise(key: string, cell: readonly ResultRow[]): ResultLine {
     target: first.target,
     networkPath: first.networkPath,
     concurrency: first.concurrency,
+    phase: first.phase,
     repeats: cell.length,
     requestsPerSecond: of((row) => row.requestsPerSecond) ?? 0,
     interval: estimate(throughputsOf(cell)),
@@ -174,18 +220,52 @@ function summarise(key: string, cell: readonly ResultRow[]): ResultLine {
 }
 
 export function cellKey(
-  { concurrency, networkPath }: Pick<ResultRow, 'concurrency' | 'networkPath'>,
+  { concurrency, networkPath, phase }: Pick<ResultRow, 'concurrency' | 'networkPath' | 'phase'>,
   protocol: ResultRow['protocol'],
   target: ResultRow['target'],
 ): string {
-  return `${protocol} ${concurrency} ${target} ${networkPath}`;
+  return `${protocol} ${concurrency} ${target} ${networkPath} ${phase}`;
 }
 
 /**
  * Returns the result in one sentence: the latency that the proxy adds at the lowest concurrency with a direct row, where
  * nothing waits. Null without such rows, and if their rounds differ too much.
  */
-export function headlineOf(rows: readonly ResultRow[], { formatMs }: Formats): string | null {
+export function headlineOf(rows: readonly ResultRow[], formats: Formats): string | null {
+  if (rows.some(({ phase }) => phase !== null)) return eventHeadline(rows, formats);
+  return baselineOf(rows) === 'nginx' ? labHeadline(rows, formats) : appHeadline(rows, formats);
+}
+
+/** Returns failed requests during the event, and what it did to p99 latency through Fairlead's proxy. */
+function eventHeadline(rows: readonly ResultRow[], { formatInteger, formatMs }: Formats): string | null {
+  const lines = summariseRows(rows).filter(({ target }) => target === 'proxy');
+  const [before, during] = (['before', 'during'] as const).map((phase) => lines.find((line) => line.phase === phase));
+  if (before?.p99Ms == null || during?.p99Ms == null) return null;
+  const failed = during.errors === 0 ? 'No request failed' : `${formatInteger(during.errors)} requests failed`;
+  return `${failed} during the event. p99 was ${formatMs(during.p99Ms)}, and ${formatMs(before.p99Ms)} before it.`;
+}
+
+/** Returns Fairlead's CPU for a request as a ratio to nginx's, at the highest concurrency that both have. */
+function labHeadline(rows: readonly ResultRow[], { formatRatio }: Formats): string | null {
+  const lines = summariseRows(rows).filter(({ protocol }) => protocol === 'http1');
+  const cells = groupCells(rows);
+  const cpuOf = (line: ResultLine) => {
+    const cell = (cells.get(line.key) ?? []).toSorted((one, other) => one.round - other.round);
+    return cell.map((row) => row.cpuUsPerRequest).filter((value) => value !== null);
+  };
+  for (const line of lines.toReversed()) {
+    const other = lines.find(({ key }) => key === cellKey(line, 'http1', 'nginx'));
+    if (line.target !== 'proxy' || other === undefined) continue;
+    const ratio = pairedRatio(cpuOf(line), cpuOf(other));
+    if (ratio === null || !isReproducible(ratio)) return null;
+    const where = `(HTTP/1.1, concurrency ${line.concurrency})`;
+    if (!isDifferent(ratio)) return `Fairlead and nginx need the same CPU for a request ${where}.`;
+    return `Fairlead needs ${formatRatio(ratio.median)} the CPU of nginx for a request ${where}.`;
+  }
+  return null;
+}
+
+function appHeadline(rows: readonly ResultRow[], { formatMs }: Formats): string | null {
   const lines = summariseRows(rows).filter(({ protocol }) => protocol === 'http1');
   const pair = lines
     .filter(({ target }) => target === 'proxy')
@@ -241,6 +321,6 @@ export function estimateMs(plan: BenchmarkPlan): number {
 /** Parses a list such as `1, 8 32`; returns null when an item is no number. */
 export function parseConcurrency(text: string): number[] | null {
   const parts = text.split(/[\s,]+/).filter((part) => part !== '');
-  if (parts.length === 0 || parts.some((part) => !/^\d{1,4}$/.test(part))) return null;
+  if (parts.length === 0 || parts.some((part) => !/^\d{1,5}$/.test(part))) return null;
   return [...new Set(parts.map(Number))].sort((left, right) => left - right);
 }
