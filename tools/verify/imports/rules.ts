@@ -80,6 +80,8 @@ const CORE_KERNEL = 'kernel';
 /** Files of core that may run in a browser: schemas and pure rules, no verbs. */
 const CORE_FOR_BROWSERS =
   /^packages\/core\/src\/(?:[^/]+\/(?:schema|rules)|kernel\/command|role\/rights|benchmark\/(?:plan|statistics|thresholds))\.ts$/;
+/** Schemas, and pure rules that a schema checks by. */
+const SCHEMA_LAYER = /\/(?:schema|benchmark\/plan)\.ts$/;
 const SERVER_PACKAGES = /^(server-only|pg|@prisma\/.+|graphile-worker|pino|ws|better-auth\/adapters.*)$/;
 
 export function checkRules(graph: Graph): Breach[] {
@@ -216,7 +218,7 @@ function checkCoreCycles(files: readonly SourceFile[]): Breach[] {
  */
 function circleNode(path: string): string | undefined {
   const feature = CORE_FEATURE.exec(path)?.[1];
-  return feature !== undefined && path.endsWith('/schema.ts') ? `${feature}/schema` : feature;
+  return feature !== undefined && SCHEMA_LAYER.test(path) ? `${feature}/schema` : feature;
 }
 
 /** Returns the shortest cycle through `start`, by breadth-first search. */

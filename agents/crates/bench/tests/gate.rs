@@ -115,9 +115,11 @@ async fn a_gate_and_a_benchmark_never_measure_at_the_same_time() {
     let note = |name: &'static str| order.lock().unwrap().push(name);
     // The run goes first; the gate waits for its first row only, and its rounds stay together.
     let gate = gate(vec![success()]);
+    let mut on_row = |_: &BenchmarkRow| note("row");
+    let address = address.into();
     let (run, gate) = tokio::join!(
-        run_plan(&plan, &targets, &turns, CancellationToken::new(), &mut |_: &BenchmarkRow| note("row")),
-        run_gate(&gate, &address.into(), &turns, |_| note("round")),
+        run_plan(&plan, &targets, &turns, CancellationToken::new(), &mut on_row),
+        run_gate(&gate, &address, &turns, |_| note("round")),
     );
     run.unwrap();
     gate.unwrap();
