@@ -1,5 +1,5 @@
-// `npm run check:lab`: every scenario of the benchmark lab in its short form, from the control plane to the real agent and the
-// proxies that it starts. `-- --size small` runs the sizes of `npm test`.
+// `npm run check:lab`: runs every scenario of the benchmark lab in its short form, through the control plane and a real agent.
+// `-- --size small` runs the sizes of `npm test`.
 import { loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
 import type { AppId } from '@fairlead/contract/ids';

@@ -6,10 +6,10 @@ import { runPlan } from './run-scenario.ts';
 
 const DELAY_MS = 20;
 const ERROR_EVERY = 10;
-/** Accepted difference of the median latency: what the machine itself adds to a request. */
+/** Latency that the machine itself may add to a request at the median. */
 const DELAY_ADDED_MAX_MS = 10;
 
-/** Returns what was injected and not found again. */
+/** Returns a sentence for each injected fault that the rows do not show. */
 export async function recoveryFaults(system: System, appId: AppId): Promise<string[]> {
   const plan = benchmarkPlanSchema.parse({
     upstream: 'lab',

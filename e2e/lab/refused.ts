@@ -1,4 +1,5 @@
-// Scenarios that a machine can refuse, each with the probe that decides it. A scenario without a probe that refuses it fails.
+// Scenarios that a machine may be unable to run, each with the probe that decides it. A machine that could run one fails the
+// check, because Fairlead can't.
 import { run } from '../../tools/lib/command.ts';
 
 export interface RefusedScenario {

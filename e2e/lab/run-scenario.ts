@@ -1,4 +1,4 @@
-// Runs one scenario through the control plane and judges its rows.
+// Runs one scenario through the control plane and checks its rows.
 import type { AppId } from '@fairlead/contract/ids';
 import type { BenchmarkDetail, BenchmarkPlan } from '@fairlead/core/benchmark';
 import { rowsOf, timeLimitMs } from '@fairlead/core/benchmark/plan';
@@ -30,7 +30,7 @@ export async function runScenario(system: System, appId: AppId, scenario: LabSce
   return { name: scenario.name, run, faults: faultsOf(scenario, run) };
 }
 
-/** Returns what is wrong with the rows of a run. */
+/** Returns a sentence for each fault of the rows of a run. */
 function faultsOf({ plan, mustMeasure }: LabScenario, run: BenchmarkDetail): string[] {
   if (run.state !== 'succeeded') return [`it ${run.state}: ${run.failureMessage}`];
   const faults: string[] = [];

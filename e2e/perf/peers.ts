@@ -1,4 +1,4 @@
-// Peers of the benchmark: Fairlead's proxy and others, each with its committed configuration in e2e/perf/peers.
+// Peers of the benchmark: Fairlead's proxy and others. Their configurations are in e2e/perf/peers and agents/crates/lab/peers.
 import { spawnSync } from 'node:child_process';
 import { HAPROXY, NGINX } from '../../tools/test/debian.ts';
 import { configured, type Peer, WORKERS } from './peer.ts';

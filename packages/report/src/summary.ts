@@ -129,7 +129,7 @@ function figureOf(
   const rounds = [...own.keys()].filter((round) => (other.get(round) ?? 0) > 0);
   const [above, below] = [valuesOf(own, rounds), valuesOf(other, rounds)];
   const ratio = median(above.map((value, at) => value / (below[at] ?? Number.NaN)));
-  // A bootstrap is dear: other metrics show only their median.
+  // A bootstrap is expensive: other metrics show only their median.
   const interval = metric.isCharted || metric.isCompared ? estimate([...own.values()]) : null;
   return { metric, median: middle, interval, ratio, ratioInterval: pairedRatio(above, below) };
 }

@@ -37,7 +37,7 @@ export function errorsOf({ errors, failures }: Cell): string {
   return kinds.length === 0 ? formatNumber(errors) : `${formatNumber(errors)} (${kinds.join(', ')})`;
 }
 
-/** Returns what a reader must know before a cell is compared. */
+/** Returns the reasons for caution before a cell is compared. */
 export function cautionsOf({ reproducible, saturated, rounds }: Cell): string[] {
   return [
     ...(reproducible === false ? ['not reproducible'] : []),

@@ -1,7 +1,7 @@
 //! HTTP/1.1 server that injects delays and faults, for e2e/perf/check-generator.ts: `inject DELAY_US FAULT EVERY SKIP`. FAULT is
-//! `none`, `status` (503) or `reset`. Counts what it injects and tells it at `/counts`. A delay
-//! begins when the kernel receives the request and ends when it has taken the response: a client waits for the wake-up and the
-//! system calls of the server too.
+//! `none`, `status` (503) or `reset`. Counts the injected faults and serves the counts at `/counts`. A delay begins when the
+//! kernel receives the request and ends when it has taken the response: a client also waits for the wake-up and the system
+//! calls of the server.
 
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Write};

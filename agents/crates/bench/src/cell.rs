@@ -70,8 +70,7 @@ pub(crate) struct Measurement {
 }
 
 /// Generates the load of one measurement: waits until every client has a response, warms up, measures. Cancelling it ends its
-/// threads. Fails without a single valid response. Calls
-/// `on_start` when the measured time starts.
+/// threads. Fails without a single valid response. Calls `on_start` when the measured time starts.
 pub(crate) async fn measure(
     cell: &Cell,
     cancel: &CancellationToken,

@@ -139,7 +139,7 @@ impl Exchanges {
     }
 }
 
-/// Client of an open loop, with one kept connection. The next request after a failure or a close opens another.
+/// Client of an open loop, with one keep-alive connection. The next request after a failure or a close opens another.
 pub(crate) struct KeptClient {
     request: Vec<u8>,
     open: Option<(ClientStream, Exchanges)>,

@@ -1,5 +1,5 @@
-//! Closed-loop HTTP/1.1 clients on kept connections. One epoll loop serves all clients of a worker, without a task for each:
-//! it reads every response that has arrived, then sends the next requests.
+//! Closed-loop HTTP/1.1 clients on keep-alive connections. One epoll loop serves all clients of a worker, without a task for
+//! each: it reads every response that has arrived, then sends the next requests.
 
 use std::io;
 use std::time::{Duration, Instant};

@@ -140,7 +140,7 @@ impl<P: Multiplexed> StreamClient<P> {
             match self.deadline.limit(started, P::ready(&mut current.sender)).await {
                 Err(error) if error.kind != FailureKind::Timeout => {
                     self.connection.state.borrow_mut().close(current.attempt);
-                    // The server ended a kept connection before it had this request.
+                    // The server ended a reused connection before it had this request.
                     if current.is_new {
                         return Err(error);
                     }

@@ -79,7 +79,7 @@ impl Targets {
     }
 }
 
-/// Receiver of what a run does meanwhile. It must not block.
+/// Observer of the progress of a run. It must not block.
 pub trait RunObserver {
     /// A row was measured.
     fn row(&mut self, row: &BenchmarkRow);
@@ -199,7 +199,7 @@ struct PlannedCell {
     phase: Option<BenchmarkPhase>,
 }
 
-/// Orders rounds outermost and targets and phases innermost, so that what is compared runs one after the other.
+/// Orders rounds outermost and targets and phases innermost, so that compared cells run one after the other.
 fn order(plan: &BenchmarkPlan) -> impl Iterator<Item = PlannedCell> + '_ {
     (0..plan.repeats).flat_map(move |round| {
         plan.concurrency.iter().flat_map(move |concurrency| {

@@ -1,5 +1,5 @@
-//! Turn of one measurement at a time: two on one machine would measure each other. Invariant: a holder waits for no other turn,
-//! so that none waits in a circle.
+//! Queue that lets one measurement run at a time: two on one machine would measure each other. Invariant: a holder waits for no
+//! other turn, so that no deadlock is possible.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Tests the closed loop on kept connections against raw TCP servers: every kind of failure, large bodies, and a reconnect.
+//! Tests the closed loop on keep-alive connections against raw TCP servers: every kind of failure, large bodies, and a reconnect.
 #![cfg(test)]
 
 use std::net::SocketAddr;

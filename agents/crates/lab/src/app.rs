@@ -41,7 +41,7 @@ struct AppConnection {
     owed: Vec<u8>,
 }
 
-/// AppResponse that is due later.
+/// Response that is due later.
 struct Waiting {
     due: Instant,
     response: AppResponse,
@@ -152,7 +152,7 @@ impl AppServer {
         }
     }
 
-    /// Reads and answers what a connection has. A proxy that leaves is how every measurement ends.
+    /// Reads the requests of a connection and answers them. A closed connection is no error: every measurement ends with one.
     fn attend(&mut self, index: usize, scratch: &mut [u8]) {
         let Some(mut peer) = self.peers[index].take() else { return };
         if self.answer(&mut peer, scratch).is_err() {

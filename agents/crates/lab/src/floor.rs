@@ -1,5 +1,5 @@
-//! Null proxy of the lab: forwards bytes with as few system calls as a proxy needs, and looks at none. Its figures are the floor
-//! that no proxy on this machine gets below.
+//! Null proxy of the lab: forwards bytes without parsing them, with as few system calls as a proxy needs. Its figures are the
+//! floor for proxies on this machine.
 
 use std::io::{Error, Read, Result, Write};
 use std::net::{SocketAddr, TcpStream};

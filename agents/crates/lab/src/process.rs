@@ -1,5 +1,5 @@
-//! Processes of the lab. Each is the agent's own program with another command, so that it ends with its standard input: whatever
-//! happens to the agent, none is left behind.
+//! Processes of the lab. Each is the agent's own program with another command, and ends with its standard input. So none is left
+//! behind when the agent ends.
 
 use std::ffi::OsString;
 use std::io::{Error, Read, Result, Write};

@@ -39,7 +39,7 @@ pub struct LabSetup {
     pub folders: Vec<PathBuf>,
 }
 
-/// Failure to set up the lab. A proxy that can't be started is none: its rows are left out.
+/// Failure to set up the lab. A proxy that can't start is no failure: its rows are left out.
 #[derive(Debug, thiserror::Error)]
 pub enum LabError {
     #[error("the lab's folder or certificate can't be created: {0}")]
@@ -50,7 +50,7 @@ pub enum LabError {
     Cancelled,
 }
 
-/// Running app and proxies of one run. Its drop ends them.
+/// App and proxies of one run. Dropping it ends them.
 #[derive(Debug)]
 pub struct Lab {
     pub targets: Targets,
@@ -204,7 +204,7 @@ async fn start_floor(
     Ok((process, TargetEndpoint { https: serving.https, cleartext: Some(serving.address.into()), pids }))
 }
 
-/// Starts a process of the lab and waits until it prints its addresses. It ends with its standard input, which this process has.
+/// Starts a process of the lab and waits until it prints its addresses. It ends with its standard input, which this process holds.
 async fn serve(setup: &LabSetup, arguments: &[&str]) -> io::Result<(Child, Serving)> {
     let mut process = Command::new(&setup.agent)
         .arg("lab")

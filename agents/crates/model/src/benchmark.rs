@@ -15,7 +15,7 @@ pub enum BenchmarkTarget {
     Proxy,
     /// The instance's own port, over plain TCP.
     Direct,
-    /// Null proxy of the lab, which forwards bytes and looks at none.
+    /// Null proxy of the lab, which forwards bytes without parsing them.
     Floor,
     Nginx,
     Haproxy,
@@ -77,7 +77,7 @@ pub enum BenchmarkScenario {
     Deploy,
     /// The app has no instance, and requests wake it.
     Wake,
-    /// The proxy gets a new route table ten times a second.
+    /// The proxy gets its route table again ten times a second.
     RouteChange,
     /// A new proxy process takes over from the old one.
     ProxyUpgrade,

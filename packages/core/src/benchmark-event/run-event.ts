@@ -21,7 +21,7 @@ export async function runBenchmarkEvent(ctx: Ctx, { runId }: { readonly runId: s
   try {
     ({ deploymentId } = await restartApp(ctx, placement));
   } catch (error) {
-    // Every such error comes before the first write: nothing is half done. The row is kept and shows why it has no event.
+    // Every such error comes before the first write. The row is kept and shows why it has no event.
     if (!(error instanceof AppError)) throw error;
     problem = error.message;
   }

@@ -10,7 +10,7 @@ export interface DuePlan {
 }
 
 const batch = 100;
-/** A nightly load must not come in the morning because the control plane was down. */
+/** Longest delay of a slot: after an outage, a nightly load must not start in the morning. */
 const lateMaxMs = 3_600_000;
 
 /** Returns plans that are due, the oldest slot first. */

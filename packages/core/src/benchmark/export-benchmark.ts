@@ -28,7 +28,7 @@ export async function exportBenchmark(ctx: Ctx, { runId }: BenchmarkRef): Promis
   // Parsed, because the columns are wider than the format. A column that the format names is exported as it is.
   return benchmarkDocumentSchema.parse({
     format: 'fairlead-benchmark-2',
-    // An imported run stays the run that it was.
+    // An imported run keeps the identity of its origin.
     runId: run.origin?.runId ?? runId,
     state: run.state,
     createdAt: run.origin?.createdAt ?? run.createdAt.toISOString(),

@@ -1,4 +1,4 @@
-// Tests of a gate's rows: what an agent reports is bounded, and the verdict reads as a sentence.
+// Tests of a gate's rows: what an agent reports is bounded, and the result reads as a sentence.
 import { create } from '@bufbuild/protobuf';
 import { BenchmarkRowSchema, HistogramSchema, NetworkPath } from '@fairlead/contract/agent';
 import { histogramToWire } from '@fairlead/contract/histogram';

@@ -1,5 +1,5 @@
-// Measured rounds of a deployment's benchmark gate: parsed from a server's report, stored as JSON, and judged for readers.
-// Invariant: the agent decides about traffic; its verdict and this one come from the same rows by the same rule.
+// Measured rounds of a deployment's benchmark gate: parses them from a server's report, and evaluates them for readers.
+// Invariant: the agent decides about traffic; its result and this one come from the same rows by the same rule.
 import { type BenchmarkRow, NetworkPath } from '@fairlead/contract/agent';
 import { histogramFromWire, quantileMs } from '@fairlead/contract/histogram';
 import { z } from 'zod';
@@ -34,7 +34,7 @@ const networkPaths: Readonly<Partial<Record<NetworkPath, NetworkPathName>>> = {
   [NetworkPath.UNIX_SOCKET]: 'unix-socket',
 };
 
-/** Leaves rows out that can't be: an agent's numbers are never trusted. At most `rowsMax`. */
+/** Leaves out impossible rows, because an agent's numbers are never trusted. At most `rowsMax`. */
 export function readGateRows(rows: readonly BenchmarkRow[]): StoredGateRow[] {
   return rows.slice(0, rowsMax).flatMap((row) => {
     const latency = histogramFromWire(row.latency);
@@ -64,7 +64,7 @@ export interface GateSettings {
   readonly thresholds: readonly Threshold[];
 }
 
-/** Judges the rows of one server. `hasEnded`: no further round follows. */
+/** Evaluates the rows of one server. `hasEnded`: no further round follows. */
 export function judgeGate(settings: GateSettings, stored: unknown, hasEnded: boolean): GateResult {
   const rows = storedGateSchema.parse(stored).map(toThresholdRow);
   const isComplete = rows.length >= settings.rounds;

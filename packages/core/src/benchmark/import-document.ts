@@ -18,7 +18,7 @@ const rowsMax = 2000;
 /** Largest number of a column. */
 const intMax = 2_147_483_647;
 
-/** A run of the dashboard, as its columns are. Figures without a column are left out. */
+/** Columns of an imported run. Figures without a column are left out. */
 export interface ImportedRun {
   readonly runId: RunId;
   readonly createdAt: string;

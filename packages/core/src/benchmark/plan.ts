@@ -13,10 +13,10 @@ export const plainPlan = {
 
 /** Most rows of a run: one report of the agent carries all of them. */
 export const ROWS_MAX = 400;
-/** Most clients of an app: more measure the limits of its server, which is what the lab is for. */
+/** Most clients of an app. More would measure its server, not the app: the lab is for that. */
 export const LIVE_CONCURRENCY_MAX = 1024;
 
-/** Scenarios whose event the lab makes. Those of `LIVE_SCENARIOS` need an app. */
+/** Scenarios that need the lab's app. Those of `LIVE_SCENARIOS` need an app behind its server's proxy. */
 const LAB_SCENARIOS: readonly BenchmarkScenarioName[] = ['slow-upstream', 'greedy-client'];
 const LIVE_SCENARIOS: readonly BenchmarkScenarioName[] = ['deploy', 'route-change', 'proxy-upgrade'];
 
@@ -35,8 +35,8 @@ export function rowsOf(plan: BenchmarkPlan): number {
 }
 
 /**
- * Every row as long as planned, and as much again for starting, ramping and reporting. Each program
- * of the lab may take 20 s to start. The rest is for benchmark gates of deployments, which go between two rows.
+ * Allows each row twice its planned time, for starting, ramping and reporting. Each program of the lab may take 20 s to
+ * start. The rest is for benchmark gates of deployments, which go between two rows.
  */
 export function timeLimitMs(plan: BenchmarkPlan): number {
   const programsMs = plan.upstream === 'lab' ? 25_000 * plan.targets.length : 0;
@@ -48,7 +48,7 @@ export interface PlanFault {
   readonly message: string;
 }
 
-/** Returns what a plan can't combine; nothing if it can be measured. */
+/** Returns the combinations of a plan that can't be measured. */
 export function planFaults(plan: BenchmarkPlan): PlanFault[] {
   const faults: PlanFault[] = [];
   const fault = (field: PlanFault['field'], message: string) => faults.push({ field, message });

@@ -1,5 +1,5 @@
 // Words that a public configuration may contain: directives and values of our own configurations of proxies in
-// e2e/perf/peers. Names of people, hosts and folders are not among them.
+// agents/crates/lab/peers and e2e/perf/peers. Names of people, hosts and folders are not among them.
 const TEXT = `
 access access_log address admin alpn alpn_protocols always app apps auto_https backend backlog bench bind body
 both burst by-thread certFile certificate-file certificate_chain certificates chain checkNewVersion

@@ -216,7 +216,7 @@ export const benchmarkRowSchema = z.object({
 });
 export type BenchmarkRowView = z.infer<typeof benchmarkRowSchema>;
 
-/** Identity of an imported run where it was measured. */
+/** Id and time of an imported run at its origin. */
 export const runOriginSchema = z.object({ runId: runIdSchema, createdAt: z.iso.datetime() });
 /** `none`: the plan has no thresholds, or the run has not succeeded. */
 export const benchmarkOutcomeSchema = z.enum(['passed', 'failed', 'none']);
@@ -249,7 +249,7 @@ export const benchmarkSummarySchema = z.object({
   appId: appIdSchema,
   appName: z.string(),
   appSlug: z.string(),
-  /** Null for an imported run, as its name. */
+  /** Null for an imported run, like the server's name. */
   serverId: serverIdSchema.nullable(),
   serverName: z.string().nullable(),
   state: benchmarkStateSchema,
@@ -259,7 +259,7 @@ export const benchmarkSummarySchema = z.object({
   /** Null: a run from before Fairlead stored them. */
   facts: benchmarkFactsSchema.nullable(),
   trigger: benchmarkTriggerSchema,
-  /** Run as it was where it was measured; null: measured here. */
+  /** Identity of the run at its origin; null: measured here. */
   origin: runOriginSchema.nullable(),
   tags: z.array(z.string()),
   note: z.string(),

@@ -1,5 +1,5 @@
-// Thresholds of a plan: decides from the rows of a run whether each holds. Pure; the browser uses it too, so it imports no
-// schema. The agent decides the same way for the regression gate (gate.rs in the bench crate).
+// Thresholds of a plan: decides from the rows of a run which of them pass. Pure; the browser uses it too, so it imports no
+// schema. The agent has the same rule for the benchmark gate (gate.rs in the bench crate).
 import type {
   BenchmarkOutcome,
   BenchmarkRowView,
@@ -41,7 +41,7 @@ const readMetric: Record<ThresholdMetric, (row: ThresholdRow) => number | null> 
 
 /**
  * Returns one result for each threshold, in order. The median over the rounds decides each cell, and every cell must pass.
- * A threshold without a cell fails: a limit on something that was never measured must not look as if it held.
+ * A threshold without a cell fails: a limit on an unmeasured value must not look passed.
  */
 export function evaluateThresholds(thresholds: readonly Threshold[], rows: readonly ThresholdRow[]): ThresholdResult[] {
   return thresholds.map((threshold) => {

@@ -22,7 +22,7 @@ use super::local_state::LocalState;
 /// Event of the running benchmark.
 #[derive(Debug)]
 pub(crate) enum BenchmarkEvent {
-    /// The programs of a lab run, or fail to, and so many rows can be measured.
+    /// The lab has started its programs, or failed to. The number is that of the rows that can be measured.
     Programs(Vec<BenchmarkProgram>, u32),
     /// A row was measured.
     Row(BenchmarkRow),
@@ -155,7 +155,7 @@ impl Benchmarks {
     }
 }
 
-/// Passes what a run does to the event loop.
+/// Reports the progress of a run to the event loop.
 struct Reporter {
     events: mpsc::UnboundedSender<BenchmarkEvent>,
 }

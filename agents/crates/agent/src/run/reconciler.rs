@@ -225,7 +225,7 @@ impl Reconciler {
         }
     }
 
-    /// Does what a scenario asks of this server while its load runs.
+    /// Starts and ends the event of a scenario on this server.
     fn disturb(&mut self, event: &BenchmarkEvent) {
         match event {
             BenchmarkEvent::Begins(BenchmarkScenario::RouteChange) => {

@@ -1,5 +1,5 @@
 //! Benchmark gate of a rollout: load on one healthy new instance before any of them gets requests. Invariant: the rollout goes
-//! on only with a verdict of this very load, so an agent restart repeats it.
+//! on only with the verdict of its own load, so a restarted agent measures again.
 
 use std::time::Duration;
 

@@ -74,7 +74,7 @@ export function toDraft({ metric, max, min, target, protocol, concurrency }: Thr
   };
 }
 
-/** Returns what is wrong with a draft; null: nothing. */
+/** Returns the error of a draft; null if it has none. */
 export function draftError({ metric, bound, limit }: ThresholdDraft): string | null {
   const value = Number(limit);
   if (limit.trim() === '' || !Number.isFinite(value) || value < 0) return 'Enter a number such as 20 or 99.9.';

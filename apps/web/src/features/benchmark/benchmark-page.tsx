@@ -56,7 +56,7 @@ export function BenchmarkPage({ initial }: { readonly initial: BenchmarkDetail }
   const trpc = useTRPC();
   const run = useQuery(trpc.benchmark.get.queryOptions({ runId: initial.id })).data ?? initial;
   const formats = useFormats();
-  // A result of another machine is no result of this one.
+  // The headline is about this server, and an imported run was measured elsewhere.
   const headline = run.origin === null ? headlineOf(run.rows, formats) : null;
   return (
     <LivePage topics={[{ kind: 'benchmark', id: run.id }]}>
@@ -254,7 +254,7 @@ function BenchmarkActions({ run }: { readonly run: BenchmarkDetail }) {
     "The benchmark didn't start",
     ({ runId }) => router.push(paths.benchmark(runId)),
   );
-  // The host of an imported run may be another one's.
+  // The host of an imported run may belong to another organization.
   if (!can('benchmark.write') || run.origin !== null) return null;
   return run.canCancel ? (
     <Button

@@ -7,7 +7,7 @@ import { useTRPC } from '../../api/trpc.tsx';
 import { useMe } from '../../common/organization/me.tsx';
 import { DocumentDialog } from './document-dialog.tsx';
 
-/** A request has 1 MiB. */
+/** A request has at most 1 MiB, the file included. */
 const KIBIBYTES_MAX = 1000;
 
 export function ImportRunDialog({ onClose }: { readonly onClose: () => void }) {

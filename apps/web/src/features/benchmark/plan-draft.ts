@@ -1,5 +1,5 @@
-// Text of a plan's form, and what a choice in it changes elsewhere. It keeps what the form doesn't show, such as the host of an
-// uploaded plan. Pure.
+// State of a plan's form, and fields that a choice changes with it. It keeps fields that the form doesn't show, such as the
+// host of an uploaded plan. Pure.
 import { plainPlan } from '@fairlead/core/benchmark/plan';
 import type { BenchmarkPlan } from '@fairlead/core/benchmark/schema';
 import { parseConcurrency } from './results.ts';
@@ -33,7 +33,7 @@ const firstPlan: BenchmarkPlan = {
   ...plainPlan,
 };
 
-/** Scenarios by what answers the requests. */
+/** Scenarios of each upstream. */
 export const scenariosOf: Record<BenchmarkPlan['upstream'], readonly BenchmarkPlan['scenario'][]> = {
   live: ['matrix', 'burst', 'deploy', 'route-change', 'proxy-upgrade'],
   lab: ['matrix', 'burst', 'slow-upstream', 'greedy-client'],
@@ -84,7 +84,7 @@ export function planOf(draft: PlanDraft): { readonly plan: BenchmarkPlan; readon
   return { plan, isComplete: levels !== null && isRate && hasChoices && draft.thresholds !== null };
 }
 
-/** Chooses what answers the requests: targets and scenario follow. */
+/** Chooses the upstream. Targets and scenario follow. */
 export function withUpstream(draft: PlanDraft, upstream: PlanDraft['upstream']): PlanDraft {
   const targets: PlanDraft['targets'] =
     upstream === 'lab' ? ['proxy', 'direct', 'floor', 'nginx', 'haproxy'] : ['proxy', 'direct'];
@@ -108,7 +108,7 @@ export function withScenario(draft: PlanDraft, scenario: PlanDraft['scenario']):
   };
 }
 
-/** A live scenario leaves only the proxy; the next one gets the app itself back. */
+/** A scenario of an app leaves only the proxy as its target. The next one measures the app directly again. */
 function withUpstreamTargets(draft: PlanDraft): PlanDraft['targets'] {
   return draft.upstream === 'live' ? ['proxy', 'direct'] : draft.targets;
 }

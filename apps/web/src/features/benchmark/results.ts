@@ -229,7 +229,7 @@ export function cellKey(
 
 /**
  * Returns the result in one sentence: the latency that the proxy adds at the lowest concurrency with a direct row, where
- * nothing waits. Null without such rows, and if their rounds differ too much.
+ * no request queues. Null without such rows, and if their rounds differ too much.
  */
 export function headlineOf(rows: readonly ResultRow[], formats: Formats): string | null {
   if (rows.some(({ phase }) => phase !== null)) return eventHeadline(rows, formats);

@@ -74,7 +74,7 @@ function StartForm({ apps, chosen, chosenPlan, onClose }: StartFormProps) {
   const preselected = apps.find((each) => each.slug === chosen && whyNotMeasured(each) === null) ?? apps[0];
   const [appId, setAppId] = useState<string>(preselected?.id ?? '');
   const [saved, setSaved] = useState(chosenPlan?.appId === appId ? chosenPlan : null);
-  // Number of the form: a chosen plan replaces what its lists hold.
+  // Key of the form: a chosen plan renders its fields anew.
   const [form, setForm] = useState(0);
   const [draft, setDraft] = useState(() => draftOf(saved?.plan));
   const plans = useQuery(trpc.benchmarkPlan.list.queryOptions({ appId, limit: PLANS_SHOWN })).data?.items ?? [];

@@ -1,4 +1,4 @@
-// Results of a run's thresholds: limit, measured value of the worst cell, and verdict.
+// Results of a run's thresholds: limit, measured value of the worst cell, and outcome.
 import { Card, CardHeader } from '@fairlead/ui/card';
 import { useFormats } from '@fairlead/ui/formats';
 import { StateText } from '@fairlead/ui/state-pill';

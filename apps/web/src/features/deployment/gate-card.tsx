@@ -1,4 +1,4 @@
-// Benchmark gate of a deployment: its rounds, the thresholds with their medians, and the verdict of each server.
+// Benchmark gate of a deployment: its rounds, the thresholds with their medians, and the outcome on each server.
 import { Card, CardHeader } from '@fairlead/ui/card';
 import { useFormats } from '@fairlead/ui/formats';
 import { StateText } from '@fairlead/ui/state-pill';

@@ -1,4 +1,4 @@
-//! Benchmark gate: nothing is switched without a verdict, and the load ends with what waits for it.
+//! Benchmark gate: traffic never switches without a verdict, and the load ends with its rollout.
 
 use fairlead_model::{
     BenchmarkGate, BenchmarkMetric, BenchmarkProtocol, BenchmarkRow, BenchmarkTarget, BenchmarkThreshold, Canary,
@@ -193,7 +193,7 @@ fn an_agent_restart_under_load_measures_again_and_one_after_it_does_not() {
     again.verdict(Ok(()));
     assert_eq!(again.routes(), (vec![address(2)], vec![address(1)]));
 
-    // In a canary step the gate lies behind it.
+    // In a canary step, the gate has passed already.
     let canary = Canary {
         step_percents: vec![10],
         step_duration: Duration::from_secs(60),
