@@ -235,7 +235,10 @@ function environmentsOfGroup(core: OrganizationCtx, { groupId }: { readonly grou
   return environmentsOfPlacements(core, where);
 }
 
-function environmentsOnServers(core: OrganizationCtx, server: { readonly serverId?: string }): Promise<string[]> {
+export function environmentsOnServers(
+  core: OrganizationCtx,
+  server: { readonly serverId?: string },
+): Promise<string[]> {
   return environmentsOfPlacements(core, { servers: { some: server } });
 }
 

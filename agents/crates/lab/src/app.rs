@@ -23,7 +23,9 @@ const READ_BYTES: usize = 64 * 1024;
 const END_OF_HEAD: &[u8] = b"\r\n\r\n";
 /// Largest head of a request. A longer one ends its connection.
 const HEAD_BYTES_MAX: usize = 64 * 1024;
-const BODY_BYTES_MAX: usize = 16 << 20;
+const BODY_BYTES_MAX: usize = 1 << 20;
+/// Most bytes that a connection may leave unread. A proxy or client that sends requests without reading responses is closed.
+const OWED_BYTES_MAX: usize = 4 << 20;
 const DELAY_MAX: Duration = Duration::from_secs(60);
 
 /// Connection from a proxy.
@@ -268,6 +270,9 @@ impl AppServer {
 impl AppConnection {
     fn send(&mut self, response: &[u8]) -> Result<()> {
         let taken = if self.owed.is_empty() { taken(write(&self.socket, response))? } else { 0 };
+        if self.owed.len() + response.len() - taken > OWED_BYTES_MAX {
+            return Err(Errno::NOBUFS.into());
+        }
         self.owed.extend_from_slice(&response[taken..]);
         Ok(())
     }
@@ -326,7 +331,7 @@ mod tests {
     #[test]
     fn large_bodies_are_whole_and_unknown_paths_are_not_found() {
         let mut stream = start(LabApp { response_bytes: 2, response_delay: Duration::ZERO, error_every: 0 });
-        let whole = ask(&mut stream, "GET /bytes/3000000 HTTP/1.1\r\n\r\n", ok(3_000_000).len());
+        let whole = ask(&mut stream, "GET /bytes/1000000 HTTP/1.1\r\n\r\n", ok(1_000_000).len());
         assert!(whole.ends_with("xxx"));
         assert!(ask(&mut stream, "GET /nothing HTTP/1.1\r\n\r\n", 12).ends_with("404"));
     }

@@ -2,7 +2,7 @@
 // unpublishing takes effect at once; only what was rendered is kept.
 import 'server-only';
 import { createHash } from 'node:crypto';
-import { findReport, type PublishedReport } from '@fairlead/core/benchmark';
+import { findReport, type PublishedReport, readReportDocument } from '@fairlead/core/benchmark';
 import { renderImage } from '@fairlead/report/image';
 import { renderReport, reportOf } from '@fairlead/report/page';
 import { REPORT_POLICY } from '@fairlead/report/style';
@@ -76,7 +76,10 @@ function renderedPart(report: PublishedReport, part: ReportPart): Promise<Render
   return made;
 }
 
-async function render({ id, document, isIndexed }: PublishedReport, part: ReportPart) {
+async function render(published: PublishedReport, part: ReportPart) {
+  const { id, isIndexed } = published;
+  const { database } = await parts();
+  const document = await database.system('render a published report', (tx) => readReportDocument({ tx }, published));
   if (part === 'rows') return `${JSON.stringify(document)}\n`;
   const report = reportOf(document);
   if (part === 'image') return renderImage(report);

@@ -30,8 +30,9 @@ import {
   updateBenchmarkInputSchema,
 } from '@fairlead/core/benchmark';
 import { z } from 'zod';
+import { createBenchmarkRules } from '../benchmark-rules.ts';
 import { memberProcedure, router } from '../procedures.ts';
-import { approverIn, open } from '../protection.ts';
+import { open } from '../protection.ts';
 import { byPlacement, byRun } from '../scopes.ts';
 
 export const benchmarkRouter = router({
@@ -53,8 +54,7 @@ export const benchmarkRouter = router({
 
   create: memberProcedure('benchmark.write', {
     input: createBenchmarkInputSchema,
-    scope: byPlacement,
-    protection: approverIn(byPlacement),
+    ...createBenchmarkRules,
   })
     .output(benchmarkRefSchema)
     .mutation(({ ctx, input }) => createBenchmark(ctx.core, input)),

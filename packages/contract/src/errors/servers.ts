@@ -52,6 +52,7 @@ export const serverErrors = {
     'The organization has as many public reports as it may have. Unpublish one that nobody needs.',
   ),
   'benchmark.not_finished': conflict('This benchmark has not finished. Cancel it first.'),
+  'benchmark.published': conflict('This benchmark has a public report. Unpublish it first.'),
   'benchmark.timeout': failed(
     'The server did not finish this benchmark in time. Check that it is connected, then start a new run.',
     {
@@ -72,6 +73,9 @@ export const serverErrors = {
     'This benchmark plan was changed in the meantime. Load it again, then repeat your change.',
   ),
   'benchmark_plan.no_schedule': conflict('This benchmark plan has no schedule. Set one first.'),
+  'benchmark_plan.not_schedulable': conflict(
+    'A plan with this scenario acts on the app or its server, so it has no schedule. Choose another scenario, or remove the schedule.',
+  ),
   'benchmark_plan.late': conflict('The control plane did not run at the scheduled time.'),
   'benchmark_plan.too_many': conflict('This app has 50 benchmark plans already. Delete one first.'),
   'benchmark.threshold_missed': failed(

@@ -1,6 +1,6 @@
 // Event of a benchmark's scenario that the control plane carries out while the load runs: a deployment of the live release.
 import { type DeploymentId, parseId } from '@fairlead/contract/ids';
-import { benchmarkEventSchema } from '../benchmark/index.ts';
+import { benchmarkEventSchema, enqueueEvents } from '../benchmark/index.ts';
 import { restartApp } from '../deployment/index.ts';
 import { AppError, type Ctx, notifyChange } from '../kernel/index.ts';
 
@@ -26,6 +26,7 @@ export async function runBenchmarkEvent(ctx: Ctx, { runId }: { readonly runId: s
     problem = error.message;
   }
   const event = { at: ctx.clock.now().toISOString(), deploymentId, problem };
-  await tx.benchmarkRun.update({ where: { id: runId }, data: { events: [...events, event] } });
+  await tx.benchmarkRun.updateMany({ where: { id: runId, organizationId }, data: { events: [...events, event] } });
   await notifyChange(ctx, { kind: 'benchmark', id: runId, appId: run.appId });
+  if (events.length + 1 < run.eventsDue) await enqueueEvents(ctx, runId);
 }

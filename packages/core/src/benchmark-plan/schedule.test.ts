@@ -4,8 +4,17 @@ import { type TestDatabase, testDatabase } from '@fairlead/db/testing';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { deleteApp } from '../app/index.ts';
 import { benchmarkPlanSchema, createBenchmark, getBenchmark } from '../benchmark/index.ts';
+import { updateEnvironment } from '../environment/index.ts';
 import { auditEventsOf, type TestWorld, testWorld } from '../testing/index.ts';
-import { advanceSchedule, createPlan, findDuePlans, getPlan, pauseSchedule, updateSchedule } from './index.ts';
+import {
+  advanceSchedule,
+  createPlan,
+  findDuePlans,
+  getPlan,
+  pauseSchedule,
+  updatePlan,
+  updateSchedule,
+} from './index.ts';
 
 let db: TestDatabase;
 let world: TestWorld;
@@ -125,4 +134,22 @@ test('a deleted app starts nothing', async () => {
   await world.tenant((ctx) => deleteApp(ctx, { appId, confirmName: 'Shop' }));
   world.clock.forward(25 * HOUR_MS);
   expect(await due()).toEqual([]);
+});
+
+test('a plan that acts on the app or its server has no schedule', async () => {
+  const deploy = { ...plan, scenario: 'deploy' as const, requestsPerSecond: 10, targets: ['proxy' as const] };
+  const { version } = await world.tenant((ctx) => getPlan(ctx, { planId }));
+  await world.tenant((ctx) => updatePlan(ctx, { planId, version, plan: deploy }));
+  await expect(schedule()).rejects.toMatchObject({ code: 'benchmark_plan.not_schedulable' });
+  await world.tenant((ctx) => updatePlan(ctx, { planId, version: version + 1, plan }));
+  await schedule();
+  const refused = world.tenant((ctx) => updatePlan(ctx, { planId, version: version + 2, plan: deploy }));
+  await expect(refused).rejects.toMatchObject({ code: 'benchmark_plan.not_schedulable' });
+});
+
+test('protection of the environment pauses its schedules', async () => {
+  await schedule();
+  const { environmentId } = await world.tenant((ctx) => getPlan(ctx, { planId }));
+  await world.tenant((ctx) => updateEnvironment(ctx, { environmentId, protected: true }));
+  expect(await current()).toMatchObject({ paused: true, nextAt: null });
 });

@@ -1,6 +1,7 @@
 // Renames a saved plan or replaces its content, unless another member changed it first.
 import { changedFields, recordAudit } from '../audit/index.ts';
 import { AppError, type Ctx, isUniqueViolation } from '../kernel/index.ts';
+import { requireSchedulable } from './schedulable.ts';
 import type { SavedPlanRef, UpdatePlanInput } from './schema.ts';
 import { lockPlan } from './store.ts';
 
@@ -9,6 +10,9 @@ export async function updatePlan(ctx: Ctx, { planId, version, name, plan }: Upda
   const { tx, organizationId } = ctx;
   const before = await lockPlan(ctx, planId);
   if (before.version !== version) throw new AppError('benchmark_plan.outdated', { planId });
+  if (plan !== undefined && (await tx.benchmarkSchedule.count({ where: { planId, organizationId } })) > 0) {
+    requireSchedulable(planId, plan);
+  }
   try {
     await tx.benchmarkPlan.updateMany({
       where: { id: planId, organizationId },

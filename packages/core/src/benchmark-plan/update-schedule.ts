@@ -1,14 +1,17 @@
 // Sets, removes, pauses and resumes the schedule of a saved plan.
 import { type AuditFields, recordAudit } from '../audit/index.ts';
+import { benchmarkPlanSchema } from '../benchmark/index.ts';
 import { AppError, type Ctx } from '../kernel/index.ts';
 import { nextSlot } from './next-slot.ts';
+import { requireSchedulable } from './schedulable.ts';
 import type { PauseScheduleInput, SavedPlanRef, UpdateScheduleInput } from './schema.ts';
 import { lockPlan } from './store.ts';
 
-/** A changed schedule is not paused. Throws benchmark_plan.not_found. */
+/** A changed schedule is not paused. Throws benchmark_plan.not_found and benchmark_plan.not_schedulable. */
 export async function updateSchedule(ctx: Ctx, { planId, schedule }: UpdateScheduleInput): Promise<SavedPlanRef> {
   const { tx, organizationId } = ctx;
-  const { name, appName } = await lockPlan(ctx, planId);
+  const { name, appName, plan } = await lockPlan(ctx, planId);
+  if (schedule !== null) requireSchedulable(planId, benchmarkPlanSchema.parse(plan));
   const old = await tx.benchmarkSchedule.findFirst({ where: { planId, organizationId } });
   if (schedule === null) {
     await tx.benchmarkSchedule.deleteMany({ where: { planId, organizationId } });

@@ -27,7 +27,6 @@ export async function previewReport(ctx: Ctx, input: BenchmarkRef): Promise<Repo
 
 export interface PublishedReport {
   readonly id: ReportId;
-  readonly document: BenchmarkDocument;
   readonly isIndexed: boolean;
   readonly publishedAt: Date;
 }
@@ -38,8 +37,18 @@ export async function findReport(
   { reportId }: { readonly reportId: string },
 ): Promise<PublishedReport | null> {
   if (!isId('rpt', reportId)) return null;
-  const row = await tx.benchmarkReport.findFirst({ where: { id: reportId, app: { deletion: null } } });
-  if (row === null) return null;
-  const { document, isIndexed, publishedAt } = row;
-  return { id: reportId, document: readBenchmarkDocument(document), isIndexed, publishedAt };
+  const row = await tx.benchmarkReport.findFirst({
+    where: { id: reportId, app: { deletion: null } },
+    select: { isIndexed: true, publishedAt: true },
+  });
+  return row === null ? null : { ...row, id: reportId };
+}
+
+/** Reads the document of a report that `findReport` found. It is large: callers keep what they make of it. */
+export async function readReportDocument(
+  { tx }: Pick<SystemCtx, 'tx'>,
+  { id }: Pick<PublishedReport, 'id'>,
+): Promise<BenchmarkDocument> {
+  const { document } = await tx.benchmarkReport.findFirstOrThrow({ where: { id }, select: { document: true } });
+  return readBenchmarkDocument(document);
 }

@@ -4,6 +4,7 @@ import { bucketIndex, bucketLowerUs, bucketUpperUs, encodeHistogram } from '@fai
 import { appIdSchema, environmentIdSchema, type RunId, runIdSchema } from '@fairlead/contract/ids';
 import { z } from 'zod';
 import { type BenchmarkDocument, type BenchmarkDocumentRow, readBenchmarkDocument, runScenarios } from './document.ts';
+import { rowsOf } from './plan.ts';
 import {
   type BenchmarkFacts,
   type BenchmarkProgram,
@@ -103,6 +104,7 @@ function programsOf({ targets, notMeasured }: BenchmarkDocument, plan: StoredPla
 
 function checkRows(plan: StoredPlan, rows: readonly BenchmarkDocumentRow[], refuse: Refuse): void {
   const positions = new Set<number>();
+  if (rows.length > rowsOf(plan)) refuse(['rows'], `The plan has ${rowsOf(plan)} rows.`);
   for (const [at, row] of rows.entries()) {
     const refuseField = (field: string, message: string) => refuse(['rows', at, field], message);
     if (positions.has(row.position)) refuseField('position', 'Another row has this position.');
@@ -112,6 +114,7 @@ function checkRows(plan: StoredPlan, rows: readonly BenchmarkDocumentRow[], refu
     }
     const scenario = runScenarios[plan.scenario].name;
     if (row.scenario !== scenario) refuseField('scenario', `The plan has the scenario ${scenario}.`);
+    if (row.round >= plan.repeats) refuseField('round', `The plan has ${plan.repeats} rounds, numbered from 0.`);
     if (row.connection !== plan.connection) refuseField('connection', `The plan has ${plan.connection} connections.`);
     if (!plan.targets.some((target) => target === row.target)) refuseField('target', 'The plan has no such target.');
     if (!plan.protocols.some((protocol) => protocol === row.protocol)) {

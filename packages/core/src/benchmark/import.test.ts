@@ -84,6 +84,9 @@ test('errors name their path in the document', () => {
   expect(Object.keys(errorsOf(withRow({ position: 1 })))).toEqual(['document.rows.1.position']);
   expect(Object.keys(errorsOf(withRow({ concurrency: 3_000_000_000 })))).toEqual(['document.rows.0.concurrency']);
   expect(Object.keys(errorsOf(withRow({ target: 'nginx' })))).toEqual(['document.rows.0.target']);
+  expect(Object.keys(errorsOf(withRow({ round: 50 })))).toEqual(['document.rows.0.round']);
+  const many = Array.from({ length: 400 }, (_, position) => ({ ...proxy, position }));
+  expect(Object.keys(errorsOf(importableDocument({ rows: many })))).toContain('document.rows');
   const buckets = (...all: number[][]) => withRow({ latency: { sumUs: 1, buckets: all } });
   expect(Object.keys(errorsOf(buckets([20, 21, 1], [64, 65, 1])))).toEqual(['document.rows.0.latency.buckets.1']);
   expect(Object.keys(errorsOf(buckets([20, 21, 1], [20, 21, 1])))).toEqual(['document.rows.0.latency.buckets.1']);

@@ -13,12 +13,15 @@ export const plainPlan = {
 
 /** Most rows of a run: one report of the agent carries all of them. */
 export const ROWS_MAX = 400;
+/** Most bytes of responses that all clients of the lab wait for at once: the app and the proxies hold them in memory. */
+const LAB_BYTES_MAX = 256 * 1024 * 1024;
 /** Most clients of an app. More would measure its server, not the app: the lab is for that. */
 export const LIVE_CONCURRENCY_MAX = 1024;
 
 /** Scenarios that need the lab's app. Those of `LIVE_SCENARIOS` need an app behind its server's proxy. */
 const LAB_SCENARIOS: readonly BenchmarkScenarioName[] = ['slow-upstream', 'greedy-client'];
-const LIVE_SCENARIOS: readonly BenchmarkScenarioName[] = ['deploy', 'route-change', 'proxy-upgrade'];
+/** Scenarios that act on the app or the whole server. They need more than the right to benchmark, and have no schedule. */
+export const LIVE_SCENARIOS: readonly BenchmarkScenarioName[] = ['deploy', 'route-change', 'proxy-upgrade'];
 
 const HTTP3_TARGETS: readonly BenchmarkTargetName[] = ['proxy', 'envoy', 'caddy', 'traefik'];
 
@@ -44,7 +47,16 @@ export function timeLimitMs(plan: BenchmarkPlan): number {
 }
 
 export interface PlanFault {
-  readonly field: 'targets' | 'protocols' | 'concurrency' | 'scenario' | 'connection' | 'requestsPerSecond' | 'repeats';
+  readonly field:
+    | 'path'
+    | 'labApp'
+    | 'targets'
+    | 'protocols'
+    | 'concurrency'
+    | 'scenario'
+    | 'connection'
+    | 'requestsPerSecond'
+    | 'repeats';
   readonly message: string;
 }
 
@@ -71,8 +83,14 @@ export function planFaults(plan: BenchmarkPlan): PlanFault[] {
       fault('concurrency', `An app is measured with at most ${LIVE_CONCURRENCY_MAX} clients. Choose the lab for more.`);
     }
     if (LAB_SCENARIOS.includes(scenario)) fault('scenario', 'This scenario runs in the lab only.');
-  } else if (LIVE_SCENARIOS.includes(scenario)) {
-    fault('scenario', 'This scenario needs an app: it does not run in the lab.');
+  } else {
+    if (LIVE_SCENARIOS.includes(scenario)) {
+      fault('scenario', 'This scenario needs an app: it does not run in the lab.');
+    }
+    if (plan.path !== '/') fault('path', 'The lab measures the path /.');
+    if (Math.max(...plan.concurrency) * plan.labApp.responseBytes > LAB_BYTES_MAX) {
+      fault('labApp', 'All clients together wait for more than 256 MiB. Choose fewer clients or smaller responses.');
+    }
   }
   if (LIVE_SCENARIOS.includes(scenario) && targets.some((target) => target !== 'proxy')) {
     fault('targets', 'This scenario measures the app through the proxy only.');

@@ -43,7 +43,10 @@ const KERNEL = /^\d{1,2}\.\d{1,3}(?:\.\d{1,3})?(?![\d.])/;
 const PEER_VERSION = /(?<![\d.])\d{1,3}\.\d{1,4}(?:\.\d{1,4})?(?![\d.])/;
 
 /** Returns the public document of a run of the product. Its names, release, settings and reasons are left out. */
-export function publicDocumentOf(document: BenchmarkDocument): BenchmarkDocument {
+export function publicDocumentOf(
+  document: BenchmarkDocument,
+  { isImported = false }: { readonly isImported?: boolean } = {},
+): BenchmarkDocument {
   const { plan, facts, state, createdAt, startedAt, finishedAt } = document;
   const targetName = namer(Object.keys(TARGETS), 'target');
   const scenarioName = namer(Object.keys(SCENARIOS), 'scenario');
@@ -56,7 +59,10 @@ export function publicDocumentOf(document: BenchmarkDocument): BenchmarkDocument
     runId: null,
     ...{ state, createdAt, startedAt, finishedAt },
     command: plan === null ? null : commandOf(plan),
-    method: mixesReleases ? ['A deployment ended during the run: its rows mix two releases.'] : [],
+    method: [
+      ...(isImported ? ['This run was imported: this installation did not measure it.'] : []),
+      ...(mixesReleases ? ['A deployment ended during the run: its rows mix two releases.'] : []),
+    ],
     warmupMs: document.warmupMs,
     plan: null,
     facts: facts === null ? null : factsOf(facts),
@@ -190,6 +196,7 @@ function commandOf(plan: NonNullable<BenchmarkDocument['plan']>): string {
 /** Configuration in which only directives of known proxies, short numbers and punctuation are left. */
 export function publicConfiguration(text: string): string {
   return text
+    .replaceAll(/[^\t\n\x20-\x7e]+/g, HIDDEN)
     .replaceAll(/[\w.:]*[.:][\w.:]*[.:][\w.:]*/g, HIDDEN)
     .replaceAll(/\w[\w-]*/g, (word) => (publicWords.has(word) || /^\d{1,6}[kms]?$/i.test(word) ? word : HIDDEN))
     .replaceAll(/…(?:[^\s\w{}()[\];,"']*…)+/g, HIDDEN);

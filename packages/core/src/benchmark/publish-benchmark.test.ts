@@ -5,13 +5,17 @@ import { type TestDatabase, testDatabase } from '@fairlead/db/testing';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { deleteApp, purgeDeletedApp, restoreApp } from '../app/index.ts';
 import { retention } from '../kernel/index.ts';
-import { auditEventsOf, type TestWorld, testWorld } from '../testing/index.ts';
+import { auditEventsOf, importableDocument, type TestWorld, testWorld } from '../testing/index.ts';
 import {
+  deleteBenchmark,
   findReport,
   getReport,
+  importBenchmark,
+  importBenchmarkInputSchema,
   previewReport,
   pruneBenchmarks,
   publishBenchmark,
+  readReportDocument,
   unpublishBenchmark,
 } from './index.ts';
 import { canariesIn } from './redaction.testing.ts';
@@ -59,7 +63,11 @@ async function addRun(state = 'succeeded', rows = 2): Promise<RunId> {
 
 const publish = (isIndexed = false) => world.tenant((ctx) => publishBenchmark(ctx, { runId, isIndexed }));
 const unpublish = () => world.tenant((ctx) => unpublishBenchmark(ctx, { runId }));
-const found = (reportId: string) => world.system((ctx) => findReport(ctx, { reportId }));
+const found = (reportId: string) =>
+  world.system(async (ctx) => {
+    const report = await findReport(ctx, { reportId });
+    return report === null ? null : { ...report, document: await readReportDocument(ctx, report) };
+  });
 const stateOf = () => world.tenant((ctx) => getReport(ctx, { runId }));
 
 test('strangers get the redacted document, until it is unpublished', async () => {
@@ -75,6 +83,23 @@ test('strangers get the redacted document, until it is unpublished', async () =>
   await expect(unpublish()).rejects.toMatchObject({ code: 'benchmark.not_published' });
   const { reportId: next } = await publish();
   expect(next).not.toBe(reportId);
+});
+
+test('an imported run says so in its report', async () => {
+  const input = importBenchmarkInputSchema.parse({ appId, document: importableDocument() });
+  const imported = await world.tenant((ctx) => importBenchmark(ctx, input));
+  const { reportId } = await world.tenant((ctx) => publishBenchmark(ctx, { runId: imported.runId, isIndexed: false }));
+  expect((await found(reportId))?.document.method).toEqual([
+    'This run was imported: this installation did not measure it.',
+  ]);
+});
+
+test('a published run is not deleted', async () => {
+  await publish();
+  const deletion = () => world.tenant((ctx) => deleteBenchmark(ctx, { runId }));
+  await expect(deletion()).rejects.toMatchObject({ code: 'benchmark.published' });
+  await unpublish();
+  expect(await deletion()).toEqual({ runId });
 });
 
 test('the preview shows the facts of the public document', async () => {

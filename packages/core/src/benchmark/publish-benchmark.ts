@@ -63,7 +63,11 @@ export async function redactedDocument(ctx: Ctx, { runId }: BenchmarkRef): Promi
   if (!FINISHED.has(document.state) || document.rows.length === 0) {
     throw new AppError('benchmark.not_publishable', { runId });
   }
-  return publicDocumentOf(document);
+  const { origin } = await ctx.tx.benchmarkRun.findFirstOrThrow({
+    where: { id: runId, organizationId: ctx.organizationId },
+    select: { origin: true },
+  });
+  return publicDocumentOf(document, { isImported: origin !== null });
 }
 
 /** Two people who publish at once get one report. */

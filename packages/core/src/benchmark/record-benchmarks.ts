@@ -9,7 +9,13 @@ import { enqueueEvents } from './enqueue-events.ts';
 import { liveReleaseNumber } from './facts.ts';
 import { notifyQueue } from './queue.ts';
 import { toRowView } from './rules.ts';
-import { type BenchmarkOutcome, type BenchmarkState, benchmarkFactsSchema, storedPlanSchema } from './schema.ts';
+import {
+  type BenchmarkOutcome,
+  type BenchmarkState,
+  benchmarkFactsSchema,
+  type StoredPlan,
+  storedPlanSchema,
+} from './schema.ts';
 import { programsOf, storeRows } from './store-rows.ts';
 import { evaluateThresholds, outcomeOf } from './thresholds.ts';
 
@@ -64,8 +70,9 @@ export async function recordBenchmarks(ctx: OrganizationCtx, input: BenchmarkRep
     const stored = await storeRows(ctx, run.id, rows);
     const finished = state !== 'running';
     const rowsDone = Math.min(status.rowsDone, rowsTotal);
-    const programs = programsOf(status);
-    const eventsDue = Math.max(run.eventsDue, Math.min(status.eventsDue, run.rowsTotal));
+    const plan = storedPlanSchema.parse(run.plan);
+    const programs = programsOf(status, plan);
+    const eventsDue = Math.max(run.eventsDue, Math.min(status.eventsDue, eventsMax(plan)));
     const isNew = stored > 0 || rowsDone !== run.rowsDone || rowsTotal !== run.rowsTotal || eventsDue > run.eventsDue;
     if (!finished && state === run.state && !isNew && isDeepStrictEqual(programs, run.programs)) continue;
     // A cancel may have come between the read and here: it stands.
@@ -88,6 +95,11 @@ export async function recordBenchmarks(ctx: OrganizationCtx, input: BenchmarkRep
     await notifyChange(ctx, { kind: 'benchmark', id: run.id, appId: run.appId });
     if (finished) await notifyQueue(ctx, input.serverId);
   }
+}
+
+/** Only this scenario has events of the control plane: an agent must not start deployments otherwise. */
+function eventsMax({ scenario, repeats, concurrency, protocols }: StoredPlan): number {
+  return scenario === 'deploy' ? repeats * concurrency.length * protocols.length : 0;
 }
 
 interface EndedRun {

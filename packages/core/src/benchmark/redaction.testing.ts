@@ -15,9 +15,11 @@ const CANARIES = [
   '1.2.3-canary',
   'nginx canary/1.2.3',
   'Ubuntu 24.04 canary',
+  'канарейка.рф',
+  'ｃａｎａｒｙ',
 ] as const;
 /** Parts by which a canary is recognized in any text. */
-const PARTS = ['canary', '203.0.113', '10.99.99', '2001:db8', 'example.com'];
+const PARTS = ['canary', 'канарейка', 'ｃａｎａｒｙ', '203.0.113', '10.99.99', '2001:db8', 'example.com'];
 
 export interface Changed {
   /** Field and canary. */

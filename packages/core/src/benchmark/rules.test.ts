@@ -35,6 +35,8 @@ test('a plan that measures nothing, or never ends, is refused', () => {
     { scenario: 'deploy', requestsPerSecond: 100, targets: ['proxy', 'direct'], protocols: ['http1'] },
     { scenario: 'deploy', requestsPerSecond: 100, upstream: 'lab', targets: ['proxy'], protocols: ['http1'] },
     { requestsPerSecond: 100, protocols: ['http2'] },
+    { upstream: 'lab', path: '/bytes/1048576' },
+    { upstream: 'lab', concurrency: [20_000], labApp: { responseBytes: 1_048_576 } },
     { connection: 'fresh', protocols: ['http2'] },
     { connection: 'fresh', requestsPerSecond: 100, protocols: ['http1'] },
     { concurrency: [1, 2, 3, 4, 5, 6, 7, 8], repeats: 9, upstream: 'lab', targets: ['proxy', 'nginx', 'haproxy'] },

@@ -13,7 +13,7 @@ import {
 import { z } from 'zod';
 import { countedPageSchema, pageInputSchema, searchSchema } from '../kernel/page.ts';
 import { nameSchema } from '../kernel/text.ts';
-import { plainPlan, planFaults } from './plan.ts';
+import { LIVE_SCENARIOS, plainPlan, planFaults } from './plan.ts';
 
 /** All but `proxy` and `direct` are for the lab only. */
 export const benchmarkTargetSchema = z.enum([
@@ -52,7 +52,7 @@ export type BenchmarkProtocolName = z.infer<typeof benchmarkProtocolSchema>;
 export type NetworkPathName = z.infer<typeof networkPathSchema>;
 export type BenchmarkState = z.infer<typeof benchmarkStateSchema>;
 
-export { plainPlan };
+export { LIVE_SCENARIOS, plainPlan };
 
 const unique = (values: readonly unknown[]): boolean => new Set(values).size === values.length;
 

@@ -61,3 +61,10 @@ test('a wide interval is not reproducible', () => {
   expect(isReproducible({ median: 100, low: 80, high: 110 })).toBe(false);
   expect(isReproducible({ median: 0, low: 0, high: 0 })).toBe(false);
 });
+
+test('thousands of values have no interval, and hundreds a bounded number of resamples', () => {
+  const values = Array.from({ length: 900 }, (_, at) => 100 + (at % 7));
+  expect(estimate(values)?.median).toBe(103);
+  expect(estimate([...values, ...values])).toBeNull();
+  expect(unpairedRatio([...values, ...values], values)).toBeNull();
+});

@@ -16,7 +16,11 @@ export const ROUNDS_MIN = 3;
 /** Widest interval of a reproducible result, as a share of its median. */
 export const SPREAD_MAX = 0.2;
 
+/** Resamples, and the most values that all of them pick together: a foreign document may have thousands of rounds. */
 const RESAMPLES = 2000;
+const PICKS_MAX = 200_000;
+/** Most values with an interval. */
+const VALUES_MAX = 1000;
 const TAIL = 0.025;
 
 /** Returns null without values. */
@@ -42,11 +46,12 @@ export function pairedRatio(values: readonly number[], baseline: readonly number
 
 /** Ratio of the medians of two runs, whose rounds have nothing to do with each other. */
 export function unpairedRatio(values: readonly number[], baseline: readonly number[]): Estimate | null {
-  if (Math.min(values.length, baseline.length) < ROUNDS_MIN) return null;
+  const count = Math.max(values.length, baseline.length);
+  if (Math.min(values.length, baseline.length) < ROUNDS_MIN || count > VALUES_MAX) return null;
   const random = randomNumbers();
   const pickOf = (all: readonly number[]) => median(all.map(() => all[Math.floor(random() * all.length)] ?? 0));
   const ratioOf = (above: number | null, below: number | null) => (above ?? Number.NaN) / (below ?? Number.NaN);
-  const ratios = Array.from({ length: RESAMPLES }, () => ratioOf(pickOf(values), pickOf(baseline)));
+  const ratios = Array.from({ length: resamplesOf(count) }, () => ratioOf(pickOf(values), pickOf(baseline)));
   return toEstimate(ratioOf(median(values), median(baseline)), ratios);
 }
 
@@ -62,14 +67,18 @@ export function isDifferent({ low, high }: Interval): boolean {
 
 /** `of` gets the indexes of one resample. */
 function bootstrap(count: number, of: (pick: readonly number[]) => number | null): Estimate | null {
-  if (count < ROUNDS_MIN) return null;
+  if (count < ROUNDS_MIN || count > VALUES_MAX) return null;
   const random = randomNumbers();
   const all = Array.from({ length: count }, (_, at) => at);
   const resamples = Array.from(
-    { length: RESAMPLES },
+    { length: resamplesOf(count) },
     () => of(all.map(() => Math.floor(random() * count))) ?? Number.NaN,
   );
   return toEstimate(of(all) ?? Number.NaN, resamples);
+}
+
+function resamplesOf(count: number): number {
+  return Math.min(RESAMPLES, Math.floor(PICKS_MAX / count));
 }
 
 function toEstimate(middle: number, resamples: readonly number[]): Estimate | null {

@@ -10,7 +10,13 @@ import {
 import { encodeHistogram, histogramFromWire } from '@fairlead/contract/histogram';
 import { newId } from '@fairlead/contract/ids';
 import { AppError, clipText, type OrganizationCtx } from '../kernel/index.ts';
-import type { BenchmarkProgram, BenchmarkProtocolName, BenchmarkTargetName, NetworkPathName } from './schema.ts';
+import type {
+  BenchmarkProgram,
+  BenchmarkProtocolName,
+  BenchmarkTargetName,
+  NetworkPathName,
+  StoredPlan,
+} from './schema.ts';
 
 const FAILURE_KINDS_MAX = 20;
 const CONFIGURATION_CHARS_MAX = 20_000;
@@ -89,14 +95,18 @@ export async function storeRows(ctx: OrganizationCtx, runId: string, rows: reado
 
 /** Kinds that a newer agent may add are kept; a name is bounded, because a page shows it. */
 function failuresOf({ failures }: BenchmarkRow): Record<string, number> {
-  const kinds = Object.entries(failures).slice(0, FAILURE_KINDS_MAX);
+  const kinds = Object.entries(failures)
+    .filter(([kind]) => kind !== '')
+    .slice(0, FAILURE_KINDS_MAX);
   return Object.fromEntries(kinds.map(([kind, count]) => [clipText(kind, 40), Number(clampBig(count))]));
 }
 
-export function programsOf(status: BenchmarkStatus): BenchmarkProgram[] {
-  return status.programs.flatMap(({ target, version, configuration, skipped }) => {
+/** Returns at most one for each target of the plan. */
+export function programsOf(status: BenchmarkStatus, plan: StoredPlan): BenchmarkProgram[] {
+  const known = new Map(status.programs.map((program) => [program.target, program]));
+  return [...known.values()].flatMap(({ target, version, configuration, skipped }) => {
     const name = targets[target];
-    if (name === undefined) return [];
+    if (name === undefined || !plan.targets.includes(name)) return [];
     return [
       {
         target: name,

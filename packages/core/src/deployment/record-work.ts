@@ -1,6 +1,7 @@
 // Records reported builds and rollouts.
 // Invariant: it never trusts a value that an agent sent.
 
+import { isDeepStrictEqual } from 'node:util';
 import { type BuildStatus, type RolloutStatus, StepState } from '@fairlead/contract/agent';
 import type { Capability } from '@fairlead/contract/capabilities';
 import { readGateRows } from '../benchmark/index.ts';
@@ -96,7 +97,8 @@ async function recordGate(
   const gateRows = readGateRows(benchmarkRows);
   const where = { organizationId, deploymentId: row.id, serverId };
   const known = await tx.deploymentServer.findFirst({ where, select: { gateRows: true } });
-  if (JSON.stringify(known?.gateRows) === JSON.stringify(gateRows)) return;
+  // PostgreSQL orders the keys of an object by itself.
+  if (isDeepStrictEqual(known?.gateRows, gateRows)) return;
   await tx.deploymentServer.updateMany({ where, data: { gateRows } });
   await touchReport(ctx, row);
   await notifyChange(ctx, { kind: 'deployment', id: row.id, appId: row.appId });

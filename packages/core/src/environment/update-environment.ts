@@ -22,7 +22,14 @@ export async function updateEnvironment(ctx: Ctx, input: UpdateEnvironmentInput)
     where: { id: environmentId, organizationId },
     data: { protected: input.protected },
   });
-  if (input.protected) await requestApprovals(ctx, { environmentId });
+  if (input.protected) {
+    await requestApprovals(ctx, { environmentId });
+    // An approver resumes them: they were set without one.
+    await ctx.tx.benchmarkSchedule.updateMany({
+      where: { organizationId, pausedAt: null, plan: { environmentId } },
+      data: { pausedAt: ctx.clock.now() },
+    });
+  }
   await recordAudit(ctx, {
     action: 'environment.update',
     target: { kind: 'environment', id: environmentId, label: row.name },

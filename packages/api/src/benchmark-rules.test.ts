@@ -1,0 +1,42 @@
+// Tests that scenarios which act on an app or its server need what the same action needs elsewhere.
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startTestApi, type TestApi } from './testing/index.ts';
+
+type Caller = ReturnType<TestApi['caller']>;
+
+let api: TestApi;
+let owner: Caller;
+let benchmarker: Caller;
+let developer: Caller;
+let appId: Awaited<ReturnType<TestApi['world']['createApp']>>['appId'];
+
+beforeAll(async () => {
+  api = await startTestApi();
+  owner = api.caller((await api.signUp('Ada', 'owner')).cookie);
+  const { roleId } = await owner.role.create({ name: 'Measurer', permissions: ['app.read', 'benchmark.write'] });
+  benchmarker = api.caller((await api.signUp('Bea', roleId)).cookie);
+  developer = api.caller((await api.signUp('Cleo', 'developer')).cookie);
+  const app = await api.world.createApp('Shop', { host: 'shop.example.test' });
+  await api.world.advance(app.deploymentId ?? '');
+  await api.world.finish(app.deploymentId ?? '');
+  ({ appId } = app);
+});
+afterAll(() => api.close());
+
+const start = (caller: Caller, scenario: string) =>
+  caller.benchmark.create({
+    appId,
+    plan: { scenario, requestsPerSecond: 10, targets: ['proxy'], protocols: ['http1'] } as object,
+  });
+const denied = { cause: { published: { errorCode: 'permission.denied' } } };
+
+test('a deployment under load needs the right to deploy', async () => {
+  await start(benchmarker, 'burst');
+  await expect(start(benchmarker, 'deploy')).rejects.toMatchObject(denied);
+  await start(developer, 'deploy');
+});
+
+test.each(['route-change', 'proxy-upgrade'])('the scenario %s needs the right to change servers', async (scenario) => {
+  await expect(start(developer, scenario)).rejects.toMatchObject(denied);
+  await start(owner, scenario);
+});
