@@ -87,5 +87,5 @@ function noiseOf(cell: Cell, { interval }: Figure, where: string): string | null
 }
 
 function tooFew({ rounds }: Cell, where: string): string {
-  return `No winner named ${where}: ${plural(rounds, 'round')} of at least ${ROUNDS_MIN}.`;
+  return `Too few rounds ${where} to name a winner: ${rounds} of at least ${ROUNDS_MIN}.`;
 }

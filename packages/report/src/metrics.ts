@@ -34,7 +34,7 @@ export const THROUGHPUT: Metric = {
 export const CPU: Metric = {
   id: 'cpu',
   title: 'CPU per request',
-  heading: 'Proxy CPU',
+  heading: 'CPU/request',
   unit: 'of the proxy, lower is better',
   of: (row) => perRequest(row, row.proxyCpuUs),
   format: formatUs,

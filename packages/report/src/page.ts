@@ -98,7 +98,7 @@ function groupSection(
 function notes(groups: readonly Group[]): Markup | '' {
   const cautious = groups.flatMap(({ cells }) => cells).filter((cell) => cautionsOf(cell).length > 0);
   if (cautious.length === 0) return '';
-  return html`<p class="note" role="note">Some results are uncertain: ${plural(cautious.length, 'cell')} in the tables below say why.</p>`;
+  return html`<p class="note" role="note">Some results are uncertain. See the notes in ${plural(cautious.length, 'row')} of the tables below.</p>`;
 }
 
 /** Sentences of the document, and those that every report needs. */
@@ -106,7 +106,7 @@ export function methodOf({ method, rows, warmupMs }: BenchmarkDocument): string[
   const rounds = Math.max(0, ...rows.map(({ round }) => round + 1));
   const durations = [...new Set(rows.map(({ durationMs }) => durationMs / 1000))].sort((one, other) => one - other);
   const time = durations.length === 0 ? [] : [`Each row measures ${durations.join(' or ')} s.`];
-  const warmup = warmupMs === null ? [] : [`Load before each measurement: ${warmupMs / 1000} s.`];
+  const warmup = warmupMs === null ? [] : [`Warm-up before each measurement: ${warmupMs / 1000} s.`];
   return [
     ...method,
     `${plural(rounds, 'round')}, one after the other (A B C A B C), so that all targets share the machine's noise.`,

@@ -173,7 +173,7 @@ describe('the page', () => {
     const text = page(documentOf([fairlead as Sample, saturated]));
     expect(text).toContain('<small class="caution">not reproducible</small>');
     expect(text).toContain('<small class="caution">generator saturated in 3 of 3</small>');
-    expect(text).toContain('2 cells in the tables below say why');
+    expect(text).toContain('See the notes in 2 rows of the tables below');
   });
 
   test('shows failures by kind', () => {

@@ -46,11 +46,11 @@ export const serverErrors = {
     'The queue of this server is full: 20 benchmarks wait or run there. Wait for one to end, or cancel one.',
   ),
   'benchmark.already_finished': conflict('This benchmark run has already finished.'),
-  'benchmark.not_publishable': conflict('Only a finished run with results can be published.'),
-  'benchmark.not_published': conflict('This run is not published.'),
-  'benchmark.reports_max': conflict(
-    'The organization has as many public reports as it may have. Unpublish one that nobody needs.',
+  'benchmark.not_publishable': conflict(
+    'Only a finished run with results can be published. Wait until it has finished, or start a new run.',
   ),
+  'benchmark.not_published': conflict('This run is not published.'),
+  'benchmark.reports_max': conflict('The organization already has 100 public reports. Unpublish one first.'),
   'benchmark.not_finished': conflict('This benchmark has not finished. Cancel it first.'),
   'benchmark.published': conflict('This benchmark has a public report. Unpublish it first.'),
   'benchmark.timeout': failed(

@@ -174,7 +174,19 @@ const KINDS: Readonly<Record<string, BenchmarkDocumentTarget['kind']>> = {
   direct: 'direct',
   floor: 'floor',
 };
-const LABELS: Readonly<Record<string, string>> = { proxy: 'Fairlead', direct: 'Direct', floor: 'Floor' };
+/** Names of targets in reports. */
+export const targetLabels: Readonly<Record<string, string>> = {
+  proxy: 'Fairlead',
+  direct: 'Direct',
+  floor: 'Floor',
+  fairlead: 'Fairlead',
+  nginx: 'nginx',
+  haproxy: 'HAProxy',
+  envoy: 'Envoy',
+  caddy: 'Caddy',
+  traefik: 'Traefik',
+  h2o: 'h2o',
+};
 
 /** Returns the parts of a document that a run of the product has no column for. */
 export function describeRun(
@@ -197,7 +209,7 @@ export function describeRun(
       const paths = [...pathsOf(target)];
       return {
         name: target,
-        label: LABELS[target] ?? target,
+        label: targetLabels[target] ?? target,
         kind: KINDS[target] ?? 'peer',
         version: programOf(target)?.version || (target === 'proxy' ? (facts?.agentVersion ?? null) : null),
         configuration: programOf(target)?.configuration || null,

@@ -76,7 +76,10 @@ export function planFaults(plan: BenchmarkPlan): PlanFault[] {
   }
   if (upstream === 'live') {
     if (targets.some((target) => target !== 'proxy' && target !== 'direct')) {
-      fault('targets', 'Other proxies run in the lab only. Choose the lab, or only the proxy and the app itself.');
+      fault(
+        'targets',
+        'Other proxies run in the lab only. Choose the upstream Lab, or the targets Fairlead and Direct.',
+      );
     }
     if (protocols.includes('http1-cleartext')) fault('protocols', 'HTTP without TLS is measured in the lab only.');
     if (plan.concurrency.some((clients) => clients > LIVE_CONCURRENCY_MAX)) {
@@ -97,11 +100,11 @@ export function planFaults(plan: BenchmarkPlan): PlanFault[] {
   }
   const isHttp1 = protocols.every((protocol) => protocol === 'http1' || protocol === 'http1-cleartext');
   if (scenario !== 'matrix') {
-    if (plan.requestsPerSecond === null) fault('requestsPerSecond', 'This scenario needs a rate of requests.');
+    if (plan.requestsPerSecond === null) fault('requestsPerSecond', 'This scenario needs requests per second.');
     if (plan.connection === 'fresh') fault('connection', 'This scenario is measured over reused connections.');
   }
   if (plan.requestsPerSecond !== null && !isHttp1) {
-    fault('protocols', 'A rate of requests is measured over HTTP/1.1 only.');
+    fault('protocols', 'Requests per second need HTTP/1.1.');
   }
   if (plan.connection === 'fresh') {
     if (!isHttp1) fault('connection', 'Fresh connections are measured over HTTP/1.1 only.');

@@ -7,6 +7,7 @@ import {
   type BenchmarkDocumentTarget,
   benchmarkDocumentSchema,
   runScenarios,
+  targetLabels,
 } from './document.ts';
 import { publicWords } from './public-words.ts';
 
@@ -14,18 +15,7 @@ import { publicWords } from './public-words.ts';
 export const PUBLIC_HOST = 'app.example';
 const HIDDEN = '…';
 
-const TARGETS: Readonly<Record<string, string>> = {
-  proxy: 'Fairlead',
-  direct: 'Direct',
-  floor: 'Floor',
-  fairlead: 'Fairlead',
-  nginx: 'nginx',
-  haproxy: 'HAProxy',
-  envoy: 'Envoy',
-  caddy: 'Caddy',
-  traefik: 'Traefik',
-  h2o: 'h2o',
-};
+const TARGETS = targetLabels;
 const SCENARIOS: Readonly<Record<string, string>> = Object.fromEntries(
   Object.values(runScenarios).map(({ name, description }) => [name, description]),
 );

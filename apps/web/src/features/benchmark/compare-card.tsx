@@ -102,7 +102,7 @@ function FactChanges({ before, after }: { readonly before: BenchmarkDetail; read
   return (
     <p className="px-4 py-3 text-ink-soft text-sm">
       {changes.length === 0
-        ? 'Same release, settings, agent, machine and plan: a difference is noise or the surroundings.'
+        ? 'Same release, settings, agent, machine and load. A difference is noise or comes from other work on the server.'
         : `Also different: ${changes.map(({ term, before, after }) => `${term.toLowerCase()} (${before} to ${after})`).join(', ')}.`}
     </p>
   );

@@ -1,7 +1,7 @@
 // Compares two benchmark runs cell by cell. Pure.
 import { type Estimate, isDifferent, median, unpairedRatio } from '@fairlead/core/benchmark/statistics';
 import type { BenchmarkDetail } from '../../api/types.ts';
-import { cellKey, groupCells, type ResultRow } from './results.ts';
+import { cellKey, groupCells, type ResultRow, scenarioLabel } from './results.ts';
 
 export interface Change {
   readonly before: number;
@@ -80,7 +80,11 @@ export function compareFacts(before: Facts, after: Facts): FactChange[] {
     Kernel: facts === null ? 'Not stored' : facts.machine.kernel,
     Cores: facts === null ? 'Not stored' : String(facts.machine.cpuCount),
     URL: `${plan.host}${plan.path}`,
-    'Time per cell': `${plan.durationMs / 1000} s`,
+    'Time per row': `${plan.durationMs / 1000} s`,
+    Upstream: plan.upstream === 'lab' ? 'the lab' : 'the app',
+    Scenario: scenarioLabel[plan.scenario].toLowerCase(),
+    Connections: plan.connection,
+    Rate: plan.requestsPerSecond === null ? 'closed loop' : `${plan.requestsPerSecond} requests/s`,
   });
   const [old, now] = [describe(before), describe(after)];
   return (Object.keys(now) as (keyof typeof now)[])

@@ -15,7 +15,7 @@ export function parseDocument(text: string): ParsedDocument {
   try {
     return { document: JSON.parse(text) };
   } catch (error) {
-    return { problem: `The file is no JSON: ${error instanceof Error ? error.message : String(error)}` };
+    return { problem: `The file isn't valid JSON: ${error instanceof Error ? error.message : String(error)}` };
   }
 }
 

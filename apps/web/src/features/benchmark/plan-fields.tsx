@@ -122,7 +122,7 @@ export function PlanFields({ draft, onDraft, errorOf }: PlanFieldsProps) {
         </Field>
         <Field
           label="Requests per second"
-          hint="Default: as many as the clients get answered."
+          hint="Default: closed loop, one request per client at a time."
           error={errorOf('requestsPerSecond')}
         >
           {(control) => (

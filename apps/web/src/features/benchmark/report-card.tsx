@@ -117,7 +117,9 @@ function PublishDialog({ run, onClose }: { readonly run: BenchmarkDetail; readon
       onConfirm={confirm}
       onClose={onClose}
     >
-      <p>Anyone with the link sees these facts, all charts, and the figures of every row:</p>
+      <p>
+        Anyone with the link sees these facts, all charts, every row, and the versions and configurations of proxies:
+      </p>
       <QueryView query={preview} skeleton={<SkeletonRows rows={3} />}>
         {(facts) => <PreviewFacts facts={facts} />}
       </QueryView>

@@ -48,7 +48,7 @@ export function ResultCharts({ rows }: { readonly rows: readonly ResultRow[] }) 
         <Multiples
           {...shared}
           title="Success rate"
-          detail="responses without an error"
+          detail="2xx responses"
           measurements={charts.successRate}
           format={formatPercent}
           height={130}

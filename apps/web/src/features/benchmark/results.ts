@@ -237,11 +237,11 @@ export function headlineOf(rows: readonly ResultRow[], formats: Formats): string
 }
 
 /** Returns failed requests during the event, and what it did to p99 latency through Fairlead's proxy. */
-function eventHeadline(rows: readonly ResultRow[], { formatInteger, formatMs }: Formats): string | null {
+function eventHeadline(rows: readonly ResultRow[], { formatMs, plural }: Formats): string | null {
   const lines = summariseRows(rows).filter(({ target }) => target === 'proxy');
   const [before, during] = (['before', 'during'] as const).map((phase) => lines.find((line) => line.phase === phase));
   if (before?.p99Ms == null || during?.p99Ms == null) return null;
-  const failed = during.errors === 0 ? 'No request failed' : `${formatInteger(during.errors)} requests failed`;
+  const failed = during.errors === 0 ? 'No request failed' : `${plural(during.errors, 'request')} failed`;
   return `${failed} during the event. p99 was ${formatMs(during.p99Ms)}, and ${formatMs(before.p99Ms)} before it.`;
 }
 
@@ -259,7 +259,7 @@ function labHeadline(rows: readonly ResultRow[], { formatRatio }: Formats): stri
     const ratio = pairedRatio(cpuOf(line), cpuOf(other));
     if (ratio === null || !isReproducible(ratio)) return null;
     const where = `(HTTP/1.1, concurrency ${line.concurrency})`;
-    if (!isDifferent(ratio)) return `Fairlead and nginx need the same CPU for a request ${where}.`;
+    if (!isDifferent(ratio)) return `Fairlead and nginx do not differ beyond the noise in CPU per request ${where}.`;
     return `Fairlead needs ${formatRatio(ratio.median)} the CPU of nginx for a request ${where}.`;
   }
   return null;

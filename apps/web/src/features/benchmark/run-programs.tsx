@@ -12,7 +12,7 @@ export function RunPrograms({ programs }: Pick<BenchmarkDetail, 'programs'>) {
   if (programs.length === 0) return null;
   return (
     <Card>
-      <CardHeader title="Programs" detail="Names between at signs stand for ports and folders of the run." />
+      <CardHeader title="Programs" detail="Placeholders such as @HTTPS_PORT@ stand for ports and folders of the run." />
       <ul className="border-line border-t">
         {programs.map(({ target, version, configuration, skipped }) => (
           <li key={target} className="border-line border-b px-4 py-2.5 last:border-b-0">

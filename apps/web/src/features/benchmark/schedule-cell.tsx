@@ -11,7 +11,7 @@ export function ScheduleCell({ schedule }: Pick<SavedPlan, 'schedule'>) {
   const { timeZone, paused, nextAt, last } = schedule;
   return (
     <span className="flex flex-col gap-0.5">
-      <span title={`On the clock of ${timeZone}`} className="sm:whitespace-nowrap">
+      <span title={`Time zone: ${timeZone}`} className="sm:whitespace-nowrap">
         {scheduleText(schedule)}
         {paused ? <span className="ml-2 text-warn-text">Paused</span> : null}
       </span>

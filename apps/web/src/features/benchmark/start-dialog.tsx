@@ -41,7 +41,7 @@ export function StartDialog({ app, plan, onClose }: StartDialogProps) {
       open
       onClose={onClose}
       title="Start benchmark"
-      detail="It sends real requests from the app's own server, through the proxy and directly, in turns."
+      detail="It sends real requests from the app's own server to each target in turns."
     >
       <QueryView query={apps} skeleton={<Skeleton className="h-96" />}>
         {({ items }) => {
