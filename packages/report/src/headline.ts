@@ -1,7 +1,7 @@
 // Headline of a report: the comparison of one cell in one sentence.
 // Invariant: it names no winner if the rounds differ too much, or are too few to tell.
 import { isDifferent, isReproducible, ROUNDS_MIN, SPREAD_MAX } from '@fairlead/core/benchmark/statistics';
-import { formatInterval, formatRatio, plural, protocolLabel } from './format.ts';
+import { formatInterval, formatRatio, protocolLabel } from './format.ts';
 import { CPU, THROUGHPUT } from './metrics.ts';
 import type { Cell, Figure, Group } from './summary.ts';
 

@@ -88,7 +88,7 @@ describe('the headline', () => {
 
   test('names no winner with fewer than three rounds', () => {
     expect(headline(both([100, 100], [50, 50]))).toMatchObject({ verdict: 'unknown' });
-    expect(headline(both([100, 100], [50, 50])).text).toContain('2 rounds of at least 3');
+    expect(headline(both([100, 100], [50, 50])).text).toContain('to name a winner: 2 of at least 3');
   });
 
   test('says so if there is no difference beyond the noise', () => {

@@ -6,7 +6,7 @@ pub const CAPABILITIES: [&str; 35] = [
     "benchmark",
     "benchmark.gate",
     "benchmark.http3",
-    "benchmark.lab':",
+    "benchmark.lab",
     "build",
     "build.default_branch",
     "build.plan",
