@@ -1,5 +1,6 @@
 // Tests of the comparison of two runs.
 import { parseId } from '@fairlead/contract/ids';
+import { plainPlan } from '@fairlead/core/benchmark/plan';
 import { expect, test } from 'vitest';
 import type { BenchmarkDetail } from '../../api/types.ts';
 import { compareFacts, compareRows } from './comparison.ts';
@@ -54,13 +55,18 @@ test('what else differs is named', () => {
     machine: { os: 'Debian 12', kernel: '6.1', arch: 'x86_64', cpuCount: 2, memoryBytes: 1 },
     endReleaseNumber: 4,
   };
-  const plan = { host: 'a.test', path: '/', durationMs: 2000 } as BenchmarkDetail['plan'];
+  const plan = { host: 'a.test', path: '/', durationMs: 2000, ...plainPlan } as BenchmarkDetail['plan'];
   const before = { facts, serverName: 'one', plan };
   expect(compareFacts(before, before)).toEqual([]);
   const after = { ...before, facts: { ...facts, release: { ...facts.release, number: 5 } }, serverName: 'two' };
   expect(compareFacts(before, after)).toEqual([
     { term: 'Release', before: '#4', after: '#5' },
     { term: 'Server', before: 'one', after: 'two' },
+  ]);
+  const burst = { ...before, plan: { ...plan, scenario: 'burst' as const, requestsPerSecond: 100 } };
+  expect(compareFacts(before, burst)).toEqual([
+    { term: 'Scenario', before: 'matrix', after: 'burst' },
+    { term: 'Rate', before: 'closed loop', after: '100 requests/s' },
   ]);
   expect(compareFacts({ ...before, facts: null }, before)[0]).toEqual({
     term: 'Release',

@@ -7,7 +7,7 @@ test('a document is read as it was written', () => {
   expect(parseDocument(documentOf({ name: 'Nightly', plan }))).toEqual({
     document: { format: 'fairlead-plan-1', name: 'Nightly', plan },
   });
-  expect(parseDocument('{')).toMatchObject({ problem: expect.stringMatching(/^The file is no JSON: /) });
+  expect(parseDocument('{')).toMatchObject({ problem: expect.stringMatching(/^The file isn't valid JSON: /) });
 });
 
 test('errors name their path in the document', () => {

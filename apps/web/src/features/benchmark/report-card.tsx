@@ -15,6 +15,7 @@ import { useTRPC } from '../../api/trpc.tsx';
 import type { BenchmarkDetail, ReportPreview, ReportState } from '../../api/types.ts';
 import { ConfirmDialog } from '../../common/form/confirm-dialog.tsx';
 import { useAction } from '../../common/form/use-action.ts';
+import { useFreshMutation } from '../../common/identity/confirm-identity.tsx';
 import { useMe } from '../../common/organization/me.tsx';
 import { QueryView } from '../../common/page/query-view.tsx';
 
@@ -95,7 +96,7 @@ function PublishDialog({ run, onClose }: { readonly run: BenchmarkDetail; readon
   const queryClient = useQueryClient();
   const [isIndexed, setIsIndexed] = useState(false);
   const preview = useQuery(trpc.benchmark.previewReport.queryOptions({ runId: run.id }));
-  const publish = useMutation(trpc.benchmark.publish.mutationOptions());
+  const publish = useFreshMutation(trpc.benchmark.publish.mutationOptions());
   const confirm = () =>
     publish.mutate(
       { runId: run.id, isIndexed },
