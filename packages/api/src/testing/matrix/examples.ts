@@ -91,6 +91,17 @@ const examples: Examples = {
         ids: [{ path: ['owner', key], kind }],
       };
     }),
+  // A made-up plan combines what can't be measured together.
+  'benchmark.create': (own) => placedPlans(own, { plan: {} }),
+  'benchmarkPlan.create': (own) => placedPlans(own, { name: 'Matrix', plan: {} }),
+  'benchmarkPlan.upload': (own) =>
+    placedPlans(own, { document: { format: 'fairlead-plan-1', name: 'Matrix', plan: {} } }),
+  'benchmarkPlan.update': (own) => [
+    {
+      value: { planId: own.get('bpl'), version: 1, name: 'Matrix again', plan: {} },
+      ids: [{ path: ['planId'], kind: 'bpl' }],
+    },
+  ],
   'benchmark.import': (own) => [
     { value: { appId: own.get('app'), document: importableDocument() }, ids: [{ path: ['appId'], kind: 'app' }] },
     {
@@ -182,4 +193,17 @@ function deletedApp(own: IdPool, more: object = {}): Sample {
 function githubRepository(own: IdPool) {
   const value = { installationId: own.get('ghi'), repositoryId: 1 };
   return { value, ids: [{ path: ['installationId'], kind: 'ghi' }] };
+}
+
+/** Inputs with a plan of an app, in its primary environment and in a named one. */
+function placedPlans(own: IdPool, more: object): Sample[] {
+  const app = { path: ['appId'], kind: 'app' } as const;
+  const value = { appId: own.get('app'), ...more };
+  return [
+    { value, ids: [app] },
+    {
+      value: { ...value, environmentId: own.get('env') },
+      ids: [app, { path: ['environmentId'], kind: 'env' }],
+    },
+  ];
 }
