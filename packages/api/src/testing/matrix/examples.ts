@@ -91,11 +91,15 @@ const examples: Examples = {
         ids: [{ path: ['owner', key], kind }],
       };
     }),
+  // A made-up benchmark gate has thresholds that can't hold.
+  'config.update': (own) => [
+    ...placed(own, { settings: { releasesKept: 7 } }),
+    ...placed(own, { settings: { releasesKept: 7, privateNetwork: true } }),
+  ],
   // A made-up plan combines what can't be measured together.
-  'benchmark.create': (own) => placedPlans(own, { plan: {} }),
-  'benchmarkPlan.create': (own) => placedPlans(own, { name: 'Matrix', plan: {} }),
-  'benchmarkPlan.upload': (own) =>
-    placedPlans(own, { document: { format: 'fairlead-plan-1', name: 'Matrix', plan: {} } }),
+  'benchmark.create': (own) => placed(own, { plan: {} }),
+  'benchmarkPlan.create': (own) => placed(own, { name: 'Matrix', plan: {} }),
+  'benchmarkPlan.upload': (own) => placed(own, { document: { format: 'fairlead-plan-1', name: 'Matrix', plan: {} } }),
   'benchmarkPlan.update': (own) => [
     {
       value: { planId: own.get('bpl'), version: 1, name: 'Matrix again', plan: {} },
@@ -195,8 +199,8 @@ function githubRepository(own: IdPool) {
   return { value, ids: [{ path: ['installationId'], kind: 'ghi' }] };
 }
 
-/** Inputs with a plan of an app, in its primary environment and in a named one. */
-function placedPlans(own: IdPool, more: object): Sample[] {
+/** Inputs of an app, in its primary environment and in a named one. */
+function placed(own: IdPool, more: object): Sample[] {
   const app = { path: ['appId'], kind: 'app' } as const;
   const value = { appId: own.get('app'), ...more };
   return [
