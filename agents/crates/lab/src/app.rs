@@ -25,7 +25,7 @@ const END_OF_HEAD: &[u8] = b"\r\n\r\n";
 const HEAD_BYTES_MAX: usize = 64 * 1024;
 const BODY_BYTES_MAX: usize = 1 << 20;
 /// Most bytes that a connection may leave unread. A proxy or client that sends requests without reading responses is closed.
-const OWED_BYTES_MAX: usize = 4 << 20;
+const UNSENT_BYTES_MAX: usize = 4 << 20;
 const DELAY_MAX: Duration = Duration::from_secs(60);
 
 /// Connection from a proxy.
@@ -40,7 +40,7 @@ struct AppConnection {
     /// Responses in the order of their requests. The first one waits for its time.
     waiting: VecDeque<Waiting>,
     /// Bytes that the socket has not taken yet.
-    owed: Vec<u8>,
+    unsent: Vec<u8>,
 }
 
 /// Response that is due later.
@@ -58,16 +58,16 @@ enum AppResponse {
 }
 
 /// Place of a connection, and when its first response is due.
-type ResponseAlarm = Reverse<(Instant, usize, u64)>;
+type ResponseTimer = Reverse<(Instant, usize, u64)>;
 
 struct AppServer {
     settings: LabApp,
     default: Vec<u8>,
     requests: u64,
-    peers: Vec<Option<AppConnection>>,
+    connections: Vec<Option<AppConnection>>,
     vacant: Vec<usize>,
     generation: u64,
-    alarms: BinaryHeap<ResponseAlarm>,
+    timers: BinaryHeap<ResponseTimer>,
 }
 
 /// Serves until the process ends. `listener` does not block.
@@ -78,14 +78,14 @@ pub(crate) fn serve(listener: &OwnedFd, settings: LabApp) -> Result<()> {
         settings,
         default: ok(settings.response_bytes as usize),
         requests: 0,
-        peers: Vec::new(),
+        connections: Vec::new(),
         vacant: Vec::new(),
         generation: 0,
-        alarms: BinaryHeap::new(),
+        timers: BinaryHeap::new(),
     };
     let (mut events, mut scratch) = (Vec::with_capacity(EVENTS_MAX), vec![0; READ_BYTES]);
     loop {
-        match epoll::wait(&interest, spare_capacity(&mut events), server.until_alarm().as_ref()) {
+        match epoll::wait(&interest, spare_capacity(&mut events), server.time_to_next_timer().as_ref()) {
             Ok(_) | Err(Errno::INTR) => {}
             Err(error) => return Err(error.into()),
         }
@@ -95,28 +95,28 @@ pub(crate) fn serve(listener: &OwnedFd, settings: LabApp) -> Result<()> {
                 server.accept(listener, &interest)?;
                 continue;
             }
-            server.attend(usize::try_from(key).map_err(Error::other)?, &mut scratch);
+            server.serve_connection(usize::try_from(key).map_err(Error::other)?, &mut scratch);
         }
-        server.ring(&mut scratch);
+        server.send_all_due(&mut scratch);
     }
 }
 
 impl AppServer {
     /// Returns the time until the next due response.
-    fn until_alarm(&self) -> Option<Timespec> {
-        let Reverse((due, ..)) = self.alarms.peek()?;
+    fn time_to_next_timer(&self) -> Option<Timespec> {
+        let Reverse((due, ..)) = self.timers.peek()?;
         Timespec::try_from(due.saturating_duration_since(Instant::now())).ok()
     }
 
     /// Sends the responses that are due.
-    fn ring(&mut self, scratch: &mut [u8]) {
-        while let Some(Reverse((due, index, generation))) = self.alarms.peek().copied() {
+    fn send_all_due(&mut self, scratch: &mut [u8]) {
+        while let Some(Reverse((due, index, generation))) = self.timers.peek().copied() {
             if due > Instant::now() {
                 return;
             }
-            self.alarms.pop();
-            if self.peers[index].as_ref().is_some_and(|peer| peer.generation == generation) {
-                self.attend(index, scratch);
+            self.timers.pop();
+            if self.connections[index].as_ref().is_some_and(|connection| connection.generation == generation) {
+                self.serve_connection(index, scratch);
             }
         }
     }
@@ -137,48 +137,48 @@ impl AppServer {
                 return Err(error.into());
             }
             let index = self.vacant.pop().unwrap_or_else(|| {
-                self.peers.push(None);
-                self.peers.len() - 1
+                self.connections.push(None);
+                self.connections.len() - 1
             });
             let flags = EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP | EventFlags::ET;
             epoll::add(interest, socket.as_fd(), EventData::new_u64(index as u64), flags)?;
             self.generation += 1;
-            self.peers[index] = Some(AppConnection {
+            self.connections[index] = Some(AppConnection {
                 socket,
                 generation: self.generation,
                 partial: Vec::new(),
                 body_left: 0,
                 waiting: VecDeque::new(),
-                owed: Vec::new(),
+                unsent: Vec::new(),
             });
         }
     }
 
     /// Reads the requests of a connection and answers them. A closed connection is no error: every measurement ends with one.
-    fn attend(&mut self, index: usize, scratch: &mut [u8]) {
-        let Some(mut peer) = self.peers[index].take() else { return };
-        if self.answer(&mut peer, scratch).is_err() {
+    fn serve_connection(&mut self, index: usize, scratch: &mut [u8]) {
+        let Some(mut connection) = self.connections[index].take() else { return };
+        if self.answer(&mut connection, scratch).is_err() {
             self.vacant.push(index);
             return;
         }
-        if let Some(first) = peer.waiting.front() {
-            self.alarms.push(Reverse((first.due, index, peer.generation)));
+        if let Some(first) = connection.waiting.front() {
+            self.timers.push(Reverse((first.due, index, connection.generation)));
         }
-        self.peers[index] = Some(peer);
+        self.connections[index] = Some(connection);
     }
 
-    fn answer(&mut self, peer: &mut AppConnection, scratch: &mut [u8]) -> Result<()> {
-        peer.pay()?;
-        self.send_due(peer)?;
+    fn answer(&mut self, connection: &mut AppConnection, scratch: &mut [u8]) -> Result<()> {
+        connection.flush()?;
+        self.send_due(connection)?;
         loop {
-            let length = match read(&peer.socket, &mut *scratch) {
+            let length = match read(&connection.socket, &mut *scratch) {
                 Ok(0) => return Err(Errno::PIPE.into()),
                 Ok(length) => length,
                 Err(Errno::AGAIN) => return Ok(()),
                 Err(error) => return Err(error.into()),
             };
-            self.take(peer, &scratch[..length])?;
-            self.send_due(peer)?;
+            self.take(connection, &scratch[..length])?;
+            self.send_due(connection)?;
             // A read that the socket could not fill has emptied it.
             if length < scratch.len() {
                 return Ok(());
@@ -187,37 +187,37 @@ impl AppServer {
     }
 
     /// Queues the responses to the requests whose heads end within `input`.
-    fn take(&mut self, peer: &mut AppConnection, input: &[u8]) -> Result<()> {
+    fn take(&mut self, connection: &mut AppConnection, input: &[u8]) -> Result<()> {
         let joined;
         let mut left = input;
-        if !peer.partial.is_empty() {
-            joined = [std::mem::take(&mut peer.partial), input.to_vec()].concat();
+        if !connection.partial.is_empty() {
+            joined = [std::mem::take(&mut connection.partial), input.to_vec()].concat();
             left = &joined;
         }
         loop {
-            let body = peer.body_left.min(left.len());
-            peer.body_left -= body;
+            let body = connection.body_left.min(left.len());
+            connection.body_left -= body;
             left = &left[body..];
             let Some(end) = memmem::find(left, END_OF_HEAD) else { break };
             let (head, rest) = left.split_at(end + END_OF_HEAD.len());
             left = rest;
-            let (response, delay) = self.respond(peer, head)?;
+            let (response, delay) = self.respond(connection, head)?;
             let due = if delay.is_zero() { None } else { Instant::now().checked_add(delay) };
             // A response without a delay keeps its place in the order of requests.
-            match (due, peer.waiting.is_empty()) {
-                (None, true) => self.send(peer, response)?,
-                (due, _) => peer.waiting.push_back(Waiting { due: due.unwrap_or_else(Instant::now), response }),
+            match (due, connection.waiting.is_empty()) {
+                (None, true) => self.send(connection, response)?,
+                (due, _) => connection.waiting.push_back(Waiting { due: due.unwrap_or_else(Instant::now), response }),
             }
         }
         if left.len() > HEAD_BYTES_MAX {
             return Err(Errno::MSGSIZE.into());
         }
-        peer.partial = left.to_vec();
+        connection.partial = left.to_vec();
         Ok(())
     }
 
     /// Decides the response to a head, and its delay.
-    fn respond(&mut self, peer: &mut AppConnection, head: &[u8]) -> Result<(AppResponse, Duration)> {
+    fn respond(&mut self, connection: &mut AppConnection, head: &[u8]) -> Result<(AppResponse, Duration)> {
         self.requests += 1;
         let every = u64::from(self.settings.error_every);
         let response =
@@ -231,7 +231,7 @@ impl AppServer {
         for header in &*request.headers {
             if header.name.eq_ignore_ascii_case("content-length") {
                 let length = std::str::from_utf8(header.value).ok().and_then(|text| text.parse().ok());
-                peer.body_left = length.ok_or_else(|| Error::other("invalid content length"))?;
+                connection.body_left = length.ok_or_else(|| Error::other("invalid content length"))?;
             }
         }
         let path = request.path.unwrap_or("/");
@@ -248,40 +248,40 @@ impl AppServer {
         Ok((response, self.settings.response_delay))
     }
 
-    fn send_due(&self, peer: &mut AppConnection) -> Result<()> {
+    fn send_due(&self, connection: &mut AppConnection) -> Result<()> {
         let now = Instant::now();
-        while peer.waiting.front().is_some_and(|first| first.due <= now) {
-            let Some(first) = peer.waiting.pop_front() else { break };
-            self.send(peer, first.response)?;
+        while connection.waiting.front().is_some_and(|first| first.due <= now) {
+            let Some(first) = connection.waiting.pop_front() else { break };
+            self.send(connection, first.response)?;
         }
         Ok(())
     }
 
-    fn send(&self, peer: &mut AppConnection, response: AppResponse) -> Result<()> {
+    fn send(&self, connection: &mut AppConnection, response: AppResponse) -> Result<()> {
         match response {
-            AppResponse::Default => peer.send(&self.default),
-            AppResponse::Bytes(bytes) => peer.send(&ok(bytes)),
-            AppResponse::Error => peer.send(b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n"),
-            AppResponse::NotFound => peer.send(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"),
+            AppResponse::Default => connection.send(&self.default),
+            AppResponse::Bytes(bytes) => connection.send(&ok(bytes)),
+            AppResponse::Error => connection.send(b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n"),
+            AppResponse::NotFound => connection.send(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"),
         }
     }
 }
 
 impl AppConnection {
     fn send(&mut self, response: &[u8]) -> Result<()> {
-        let taken = if self.owed.is_empty() { taken(write(&self.socket, response))? } else { 0 };
-        if self.owed.len() + response.len() - taken > OWED_BYTES_MAX {
+        let taken = if self.unsent.is_empty() { taken(write(&self.socket, response))? } else { 0 };
+        if self.unsent.len() + response.len() - taken > UNSENT_BYTES_MAX {
             return Err(Errno::NOBUFS.into());
         }
-        self.owed.extend_from_slice(&response[taken..]);
+        self.unsent.extend_from_slice(&response[taken..]);
         Ok(())
     }
 
-    fn pay(&mut self) -> Result<()> {
-        while !self.owed.is_empty() {
-            match taken(write(&self.socket, &self.owed))? {
+    fn flush(&mut self) -> Result<()> {
+        while !self.unsent.is_empty() {
+            match taken(write(&self.socket, &self.unsent))? {
                 0 => return Ok(()),
-                length => self.owed.drain(..length),
+                length => self.unsent.drain(..length),
             };
         }
         Ok(())

@@ -35,8 +35,8 @@ struct Pair {
     app: OwnedFd,
     tls: Option<Box<ServerConnection>>,
     /// Bytes that a socket has not taken yet.
-    owed_to_client: Vec<u8>,
-    owed_to_app: Vec<u8>,
+    unsent_to_client: Vec<u8>,
+    unsent_to_app: Vec<u8>,
 }
 
 /// Forwards until the process ends.
@@ -105,16 +105,16 @@ fn accept(
         let flags = EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP | EventFlags::ET;
         epoll::add(interest, client.as_fd(), EventData::new_u64(index as u64 * 2), flags)?;
         epoll::add(interest, app.as_fd(), EventData::new_u64(index as u64 * 2 + 1), flags)?;
-        pairs[index] = Some(Pair { client, app, tls, owed_to_client: Vec::new(), owed_to_app: Vec::new() });
+        pairs[index] = Some(Pair { client, app, tls, unsent_to_client: Vec::new(), unsent_to_app: Vec::new() });
     }
 }
 
 impl Pair {
     fn forward_to_app(&mut self, scratch: &mut [u8]) -> Result<()> {
-        pay(&self.client, &mut self.owed_to_client)?;
+        flush(&self.client, &mut self.unsent_to_client)?;
         while let Some(length) = take(&self.client, scratch)? {
             let Some(tls) = &mut self.tls else {
-                send(&self.app, &mut self.owed_to_app, &scratch[..length])?;
+                send(&self.app, &mut self.unsent_to_app, &scratch[..length])?;
                 if length < scratch.len() {
                     return Ok(());
                 }
@@ -128,7 +128,7 @@ impl Pair {
                 plain.resize(state.plaintext_bytes_to_read(), 0);
                 tls.reader().read_exact(&mut plain)?;
                 if !plain.is_empty() {
-                    send(&self.app, &mut self.owed_to_app, &plain)?;
+                    send(&self.app, &mut self.unsent_to_app, &plain)?;
                 }
             }
             self.flush_tls()?;
@@ -140,10 +140,10 @@ impl Pair {
     }
 
     fn forward_to_client(&mut self, scratch: &mut [u8]) -> Result<()> {
-        pay(&self.app, &mut self.owed_to_app)?;
+        flush(&self.app, &mut self.unsent_to_app)?;
         while let Some(length) = take(&self.app, scratch)? {
             match &mut self.tls {
-                None => send(&self.client, &mut self.owed_to_client, &scratch[..length])?,
+                None => send(&self.client, &mut self.unsent_to_client, &scratch[..length])?,
                 Some(tls) => {
                     tls.writer().write_all(&scratch[..length])?;
                     self.flush_tls()?;
@@ -163,7 +163,7 @@ impl Pair {
         while tls.wants_write() {
             tls.write_tls(&mut records)?;
         }
-        if records.is_empty() { Ok(()) } else { send(&self.client, &mut self.owed_to_client, &records) }
+        if records.is_empty() { Ok(()) } else { send(&self.client, &mut self.unsent_to_client, &records) }
     }
 }
 
@@ -177,17 +177,17 @@ fn take(socket: &OwnedFd, scratch: &mut [u8]) -> Result<Option<usize>> {
     }
 }
 
-fn send(socket: &OwnedFd, owed: &mut Vec<u8>, bytes: &[u8]) -> Result<()> {
-    let taken = if owed.is_empty() { taken(write(socket, bytes))? } else { 0 };
-    owed.extend_from_slice(&bytes[taken..]);
+fn send(socket: &OwnedFd, unsent: &mut Vec<u8>, bytes: &[u8]) -> Result<()> {
+    let taken = if unsent.is_empty() { taken(write(socket, bytes))? } else { 0 };
+    unsent.extend_from_slice(&bytes[taken..]);
     Ok(())
 }
 
-fn pay(socket: &OwnedFd, owed: &mut Vec<u8>) -> Result<()> {
-    while !owed.is_empty() {
-        match taken(write(socket, owed))? {
+fn flush(socket: &OwnedFd, unsent: &mut Vec<u8>) -> Result<()> {
+    while !unsent.is_empty() {
+        match taken(write(socket, unsent))? {
             0 => return Ok(()),
-            length => owed.drain(..length),
+            length => unsent.drain(..length),
         };
     }
     Ok(())

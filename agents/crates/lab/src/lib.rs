@@ -3,10 +3,10 @@
 mod app;
 mod certificate;
 mod floor;
+mod lab;
 mod peer;
 mod process;
-mod stand;
 
 pub use certificate::{HOST, LabCertificate, issue};
+pub use lab::{Lab, LabError, LabSetup};
 pub use process::{Serving, run_app, run_floor, run_peer};
-pub use stand::{Lab, LabError, LabSetup};

@@ -1,13 +1,17 @@
 //! Proxies that the lab compares: their programs, configurations and arguments.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
+use std::time::Duration;
 
 use fairlead_model::BenchmarkTarget;
+use tokio::process::Command;
+use tokio::time::timeout;
 
 /// Folders of programs beside those in `PATH`: servers live there, and a service's path may lack it.
 const SYSTEM_FOLDERS: [&str; 3] = ["/usr/sbin", "/usr/local/sbin", "/usr/local/bin"];
 const VERSION_CHARS_MAX: usize = 120;
+const VERSION_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Proxy with a configuration that is equivalent to the others'.
 #[derive(Debug, Clone, Copy)]
@@ -103,13 +107,16 @@ impl Peer {
     pub(crate) fn find(&self, folders: &[PathBuf]) -> Option<PathBuf> {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let system = SYSTEM_FOLDERS.iter().map(PathBuf::from);
-        let mut files = folders.iter().cloned().chain(std::env::split_paths(&path)).chain(system);
+        // An empty entry would be the working directory.
+        let entries = std::env::split_paths(&path).filter(|folder| !folder.as_os_str().is_empty());
+        let mut files = folders.iter().cloned().chain(entries).chain(system);
         files.find_map(|folder| Some(folder.join(self.program)).filter(|file| is_program(file)))
     }
 
     /// Returns the first line with a digit that the program prints as its version.
-    pub(crate) fn version(&self, program: &Path) -> std::io::Result<String> {
-        let output = Command::new(program).args(self.version).stdin(Stdio::null()).output()?;
+    pub(crate) async fn version(&self, program: &Path) -> std::io::Result<String> {
+        let output = Command::new(program).args(self.version).stdin(Stdio::null()).kill_on_drop(true).output();
+        let output = timeout(VERSION_TIMEOUT, output).await??;
         let text = [output.stdout, output.stderr].concat();
         let text = String::from_utf8_lossy(&text);
         let line = text.lines().map(str::trim).find(|line| line.bytes().any(|byte| byte.is_ascii_digit()));

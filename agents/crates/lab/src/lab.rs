@@ -56,7 +56,7 @@ pub struct Lab {
     pub targets: Targets,
     pub programs: Vec<BenchmarkProgram>,
     processes: Vec<Child>,
-    _folder: TempDir,
+    folder: TempDir,
 }
 
 impl Lab {
@@ -94,7 +94,7 @@ impl Lab {
             },
             programs: Vec::new(),
             processes: vec![process],
-            _folder: folder,
+            folder,
         };
         let app = serving.address;
         for target in targets {
@@ -143,7 +143,7 @@ impl Lab {
         let Some(program) = program else {
             return (String::new(), configuration, Err("not installed".to_owned()));
         };
-        let version = match peer.version(&program) {
+        let version = match peer.version(&program).await {
             Ok(version) => version,
             Err(error) => return (String::new(), configuration, Err(format!("its version can't be read: {error}"))),
         };
@@ -160,7 +160,7 @@ impl Lab {
         app: SocketAddr,
         workers: usize,
     ) -> io::Result<(Child, TargetEndpoint)> {
-        let folder = tempfile::Builder::new().prefix("peer-").tempdir_in(self._folder.path())?.keep();
+        let folder = tempfile::Builder::new().prefix("peer-").tempdir_in(self.folder.path())?.keep();
         std::fs::set_permissions(&folder, Permissions::from_mode(0o711))?;
         std::fs::create_dir(folder.join("run"))?;
         let [https_port, http_port, metrics_port] = free_ports()?;
