@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use fairlead_base::CancellationToken;
 use fairlead_telemetry::{cpu_time_of, pss_bytes_of};
+use rustix::process::{Resource, getrlimit};
 use rustix::time::{ClockId, clock_gettime};
 use tokio::sync::watch;
 
@@ -26,6 +27,8 @@ const READY_TIMEOUT: Duration = Duration::from_secs(120);
 /// Default limit of one request.
 pub(crate) const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 const DEFAULT_WORKERS_MAX: u32 = 8;
+/// Descriptors that stay for everything else in this process.
+const DESCRIPTORS_RESERVED: u64 = 512;
 const READY_POLL: Duration = Duration::from_millis(5);
 
 /// Parameters of one measurement.
@@ -76,6 +79,7 @@ pub(crate) async fn measure(
     cancel: &CancellationToken,
     on_start: impl FnOnce(),
 ) -> Result<Measurement, BenchError> {
+    require_descriptors(cell)?;
     let ready = Arc::new(AtomicU32::new(0));
     let (announce, window) = watch::channel(None);
     // The drop of this future cancels the workers, so they never outlive it.
@@ -155,6 +159,18 @@ struct Usage {
     app_cpu: Duration,
     generator_cpu: Duration,
     memory_bytes: u64,
+}
+
+/// Refuses more connections than this process may open: the agent needs descriptors for its other work too.
+fn require_descriptors(cell: &Cell) -> Result<(), BenchError> {
+    let connections = u64::from(cell.concurrency.div_ceil(cell.protocol.clients_per_connection()));
+    let limit = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+    if connections + DESCRIPTORS_RESERVED <= limit {
+        return Ok(());
+    }
+    Err(BenchError::Generator(format!(
+        "{connections} connections need more than the {limit} open files of this process, of which {DESCRIPTORS_RESERVED} are reserved"
+    )))
 }
 
 /// Waits until all reachable clients have a response; false if none has.

@@ -24,6 +24,9 @@ pub enum BenchError {
     /// The programs of the lab can't be started.
     #[error("{0}. Free disk space and memory on the server, then start a new run.")]
     Lab(String),
+    /// The event of a scenario did not happen.
+    #[error("The event of the scenario failed: {0}. The rows measured before it stay. Start a new run.")]
+    Event(String),
     #[error("The benchmark was cancelled.")]
     Cancelled,
 }
@@ -34,7 +37,7 @@ impl BenchError {
         let code = match self {
             Self::NotRunning => "benchmark.app_not_running",
             Self::Unreachable { .. } => "benchmark.target_unreachable",
-            Self::Plan(_) | Self::Generator(_) | Self::Lab(_) | Self::Cancelled => "benchmark.failed",
+            Self::Plan(_) | Self::Generator(_) | Self::Lab(_) | Self::Event(_) | Self::Cancelled => "benchmark.failed",
         };
         Failure { code: code.to_owned(), message: self.to_string() }
     }

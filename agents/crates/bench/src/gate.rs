@@ -63,7 +63,8 @@ fn not_measured(error: BenchError) -> GateError {
         BenchError::Unreachable { detail, .. }
         | BenchError::Plan(detail)
         | BenchError::Generator(detail)
-        | BenchError::Lab(detail) => detail,
+        | BenchError::Lab(detail)
+        | BenchError::Event(detail) => detail,
         BenchError::NotRunning | BenchError::Cancelled => error.to_string(),
     })
 }

@@ -235,6 +235,8 @@ fn cell(plan: &BenchmarkPlan, targets: &Targets, step: PlannedCell) -> Result<Ce
         (false, Some(443)) | (_, None) => plan.host.clone(),
         (_, Some(port)) => format!("{}:{port}", plan.host),
     };
+    // An upgrade replaces the process whose id is known.
+    let has_pids = step.target != BenchmarkTarget::Direct && plan.scenario != BenchmarkScenario::ProxyUpgrade;
     let is_burst = plan.scenario == BenchmarkScenario::Burst && step.phase == Some(BenchmarkPhase::During);
     Ok(Cell {
         name: name(step.target).to_owned(),
@@ -247,7 +249,7 @@ fn cell(plan: &BenchmarkPlan, targets: &Targets, step: PlannedCell) -> Result<Ce
         workers: None,
         warmup: plan.warmup,
         duration: plan.duration,
-        pids: if step.target == BenchmarkTarget::Direct { Vec::new() } else { endpoint.pids.clone() },
+        pids: if has_pids { endpoint.pids.clone() } else { Vec::new() },
         app_pid: targets.app_pid,
     })
 }

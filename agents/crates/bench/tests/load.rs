@@ -96,3 +96,18 @@ async fn a_stopped_app_is_reported_and_a_cancelled_run_ends() {
         .unwrap_err();
     assert!(matches!(ended, BenchError::Cancelled), "{ended}");
 }
+
+#[tokio::test]
+async fn more_clients_than_open_files_are_refused_before_any_connects() {
+    // Without a limit there is nothing to refuse.
+    let Some(limit) = rustix::process::getrlimit(rustix::process::Resource::Nofile).current else { return };
+    let (address, served) = http1_app(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").await;
+    let clients = u32::try_from(limit).unwrap_or(u32::MAX);
+    let plan = plan(BenchmarkTarget::Direct, BenchmarkProtocol::Http1, clients);
+    let targets = Targets::of_app(None, Some(address.into()));
+    let turns = MeasurementTurns::default();
+    let refused = run_plan(&plan, &targets, &turns, CancellationToken::new(), &mut |_: &BenchmarkRow| {}).await;
+    let error = refused.unwrap_err();
+    assert!(error.to_string().contains("open files"), "{error}");
+    assert_eq!(served.load(Ordering::Relaxed), 0);
+}

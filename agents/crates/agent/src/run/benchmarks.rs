@@ -30,6 +30,8 @@ pub(crate) enum BenchmarkEvent {
     Begins(BenchmarkScenario),
     /// The second phase of a scenario is over.
     Ends,
+    /// The event of the running scenario failed.
+    EventFailed(String),
     /// The run ended, with its rows or its error.
     Finished(Result<Vec<BenchmarkRow>, BenchError>),
 }
@@ -38,6 +40,8 @@ pub(crate) enum BenchmarkEvent {
 struct RunningBenchmark {
     status: BenchmarkStatus,
     cancel: CancellationToken,
+    /// Reason that cancelled it, if that was no person.
+    fault: Option<BenchError>,
     task: JoinHandle<()>,
 }
 
@@ -100,11 +104,20 @@ impl Benchmarks {
                 Ok(())
             }
             BenchmarkEvent::Ends => Ok(()),
+            BenchmarkEvent::EventFailed(reason) => {
+                if let Some(running) = &mut self.running {
+                    running.fault = Some(BenchError::Event(reason));
+                    running.cancel.cancel();
+                }
+                Ok(())
+            }
             BenchmarkEvent::Finished(outcome) => {
                 let Some(finished) = self.running.take() else { return Ok(()) };
-                if finished.cancel.is_cancelled() {
-                    return Ok(());
-                }
+                let outcome = match finished.fault {
+                    Some(fault) => Err(fault),
+                    None if finished.cancel.is_cancelled() => return Ok(()),
+                    None => outcome,
+                };
                 local.save_benchmark(concluded(finished.status, outcome))
             }
         }
@@ -118,6 +131,11 @@ impl Benchmarks {
             (_, None) => started(plan.run.clone(), rows_total(plan)),
         };
         desired.benchmarks.iter().map(status).collect()
+    }
+
+    /// Returns a sender for what happens outside a run.
+    pub(crate) fn events(&self) -> mpsc::UnboundedSender<BenchmarkEvent> {
+        self.events.clone()
     }
 
     /// Cancels the running benchmark; a restarted agent runs it again.
@@ -151,7 +169,7 @@ impl Benchmarks {
             };
             send_event(&events, BenchmarkEvent::Finished(outcome));
         });
-        RunningBenchmark { status, cancel, task }
+        RunningBenchmark { status, cancel, fault: None, task }
     }
 }
 
@@ -217,7 +235,7 @@ fn concluded(mut status: BenchmarkStatus, outcome: Result<Vec<BenchmarkRow>, Ben
     status
 }
 
-fn send_event(events: &mpsc::UnboundedSender<BenchmarkEvent>, event: BenchmarkEvent) {
+pub(crate) fn send_event(events: &mpsc::UnboundedSender<BenchmarkEvent>, event: BenchmarkEvent) {
     if events.send(event).is_err() {
         tracing::debug!("a benchmark spoke after the agent had ended");
     }

@@ -25,7 +25,7 @@ use tokio::time::{Instant, sleep_until};
 use crate::metrics::Metrics;
 
 use super::autoscale_input;
-use super::benchmarks::{BenchmarkEvent, Benchmarks};
+use super::benchmarks::{BenchmarkEvent, Benchmarks, send_event};
 use super::builds::{BuildEvent, Builds};
 use super::certificate_orders::{CertificateOrders, OrderEvent};
 use super::disk::DiskReport;
@@ -127,7 +127,7 @@ impl Reconciler {
                     true
                 }
                 Some(event) = from.benchmark_events.recv() => {
-                    self.disturb(&event);
+                    self.act_on_scenario(&event);
                     let saved = self.benchmarks.take(event, &mut self.local);
                     self.after_event(saved, &from);
                     true
@@ -226,17 +226,18 @@ impl Reconciler {
     }
 
     /// Starts and ends the event of a scenario on this server.
-    fn disturb(&mut self, event: &BenchmarkEvent) {
+    fn act_on_scenario(&mut self, event: &BenchmarkEvent) {
         match event {
             BenchmarkEvent::Begins(BenchmarkScenario::RouteChange) => {
                 self.route_changes = Some(RouteChanges::start(self.resend_routes.clone()));
             }
             BenchmarkEvent::Ends | BenchmarkEvent::Finished(_) => self.route_changes = None,
             BenchmarkEvent::Begins(BenchmarkScenario::ProxyUpgrade) => {
-                let supervisor = self.supervisor.clone();
+                let (supervisor, events) = (self.supervisor.clone(), self.benchmarks.events());
                 tokio::spawn(async move {
                     if let Err(error) = supervisor.upgrade().await {
                         tracing::error!(error, "the proxy was not replaced for a benchmark");
+                        send_event(&events, BenchmarkEvent::EventFailed(error));
                     }
                 });
             }

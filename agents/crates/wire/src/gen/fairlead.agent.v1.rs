@@ -1823,7 +1823,7 @@ pub enum BenchmarkScenario {
     Deploy = 4,
     /// The app has no instance, and requests wake it.
     Wake = 5,
-    /// The proxy gets a new route table ten times a second.
+    /// The proxy gets its route table again ten times a second.
     RouteChange = 6,
     /// A new proxy process takes over from the old one.
     ProxyUpgrade = 7,

@@ -4417,7 +4417,7 @@ export const BenchmarkScenario = {
   WAKE: 5,
 
   /**
-   * The proxy gets a new route table ten times a second.
+   * The proxy gets its route table again ten times a second.
    *
    * @generated from enum value: BENCHMARK_SCENARIO_ROUTE_CHANGE = 6;
    */
