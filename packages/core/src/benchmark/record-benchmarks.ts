@@ -30,6 +30,7 @@ const states: Readonly<Partial<Record<WorkState, BenchmarkState>>> = {
   [WorkState.FAILED]: 'failed',
   [WorkState.CANCELLED]: 'cancelled',
 };
+
 /** Moves runs of this server on. A row is stored once, by its position; statuses of finished or foreign runs are ignored. */
 export async function recordBenchmarks(ctx: OrganizationCtx, input: BenchmarkReport): Promise<void> {
   if (input.statuses.length === 0) return;
@@ -64,7 +65,7 @@ export async function recordBenchmarks(ctx: OrganizationCtx, input: BenchmarkRep
     const isWaiting = isBusy && state === 'running';
     isBusy ||= state === undefined || state === 'running';
     if (status === undefined || state === undefined || isWaiting) continue;
-    // The plan limits the number of rows. Targets that can't be measured have none.
+    // The plan limits the number of rows. Targets that can't be measured have none, and 0 is that of an agent that names none.
     const rowsTotal = status.rowsTotal === 0 ? run.rowsTotal : Math.min(status.rowsTotal, run.rowsTotal);
     const rows = status.rows.filter(({ position }) => position < rowsTotal);
     const stored = await storeRows(ctx, run.id, rows);

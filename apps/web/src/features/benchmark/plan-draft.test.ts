@@ -14,7 +14,8 @@ test('a list that is none and a plan without protocols are incomplete', () => {
 });
 
 test('a scenario brings its rate, protocol and targets, and the lab its proxies', () => {
-  const lab = withUpstream(draftOf(), 'lab');
+  const lab = withUpstream({ ...draftOf(), path: '/health' }, 'lab');
+  expect(planFaults(planOf(lab).plan)).toEqual([]);
   expect(planOf(lab).plan).toMatchObject({
     upstream: 'lab',
     targets: ['proxy', 'direct', 'floor', 'nginx', 'haproxy'],

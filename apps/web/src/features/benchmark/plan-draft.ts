@@ -89,7 +89,9 @@ export function withUpstream(draft: PlanDraft, upstream: PlanDraft['upstream']):
   const targets: PlanDraft['targets'] =
     upstream === 'lab' ? ['proxy', 'direct', 'floor', 'nginx', 'haproxy'] : ['proxy', 'direct'];
   const protocols = draft.protocols.filter((protocol) => upstream === 'lab' || protocol !== 'http1-cleartext');
-  const next = { ...draft, upstream, targets, protocols };
+  // The lab's app has one path.
+  const path = upstream === 'lab' ? '/' : draft.path;
+  const next = { ...draft, upstream, path, targets, protocols };
   return scenariosOf[upstream].includes(draft.scenario) ? next : withScenario(next, 'matrix');
 }
 
