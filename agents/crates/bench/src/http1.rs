@@ -147,9 +147,7 @@ impl Exchanges {
             }
         };
         // A server that reads no body must not hold the client for ever.
-        self.deadline
-            .limit(started, async { write.await.map_err(RequestError::io(FailureKind::Closed)) })
-            .await?;
+        self.deadline.limit(started, async { write.await.map_err(RequestError::io(FailureKind::Closed)) }).await?;
         loop {
             if self.filled > 0 {
                 let progress = self.reader.advance(&self.buffer[..self.filled]);

@@ -28,7 +28,8 @@ pub(crate) struct OpenLoop {
 impl OpenLoop {
     /// Returns the highest requests per second of a part of the clients.
     pub(crate) fn share_of(self, clients: u32) -> f64 {
-        self.requests_per_second.max(self.last_requests_per_second) * f64::from(clients) / f64::from(self.clients.max(1))
+        self.requests_per_second.max(self.last_requests_per_second) * f64::from(clients)
+            / f64::from(self.clients.max(1))
     }
 }
 

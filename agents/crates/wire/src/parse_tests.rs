@@ -327,7 +327,9 @@ fn requests_of_a_benchmark_are_bounded_and_can_not_smuggle_headers() {
     let load = with(&|_| ()).unwrap().benchmarks[0].load.clone();
     assert_eq!(load.requests[0].headers, [("X-Kind".to_owned(), "a b".to_owned())]);
     assert_eq!((load.requests[0].weight, load.requests[0].body.as_str()), (3, "{}"));
-    for (name, value) in [("Host", "a"), ("transfer-encoding", "chunked"), ("X\r\nY", "a"), ("X", "a\r\nY: b"), ("", "")] {
+    for (name, value) in
+        [("Host", "a"), ("transfer-encoding", "chunked"), ("X\r\nY", "a"), ("X", "a\r\nY: b"), ("", "")]
+    {
         let header = agent::BenchmarkHeader { name: name.into(), value: value.into() };
         assert!(with(&|plan| plan.requests[0].headers = vec![header.clone()]).is_err(), "{name}");
     }

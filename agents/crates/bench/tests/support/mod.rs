@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use fairlead_model::{
-    AppId, AppKey, BenchmarkLoad, BenchmarkPlan, BenchmarkProtocol, BenchmarkScenario, BenchmarkTarget, EnvironmentId, RunId,
+    AppId, AppKey, BenchmarkLoad, BenchmarkPlan, BenchmarkProtocol, BenchmarkScenario, BenchmarkTarget, EnvironmentId,
+    RunId,
 };
 
 pub(crate) const HOST: &str = "bench.localhost";
