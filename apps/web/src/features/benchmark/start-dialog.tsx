@@ -1,5 +1,6 @@
 'use client';
 // Starts a benchmark: app, plan and load. Shows the estimated time and warns that it creates real load.
+import { loadMs } from '@fairlead/core/benchmark/plan';
 import { Button } from '@fairlead/ui/button';
 import { Dialog } from '@fairlead/ui/dialog';
 import { ErrorNote } from '@fairlead/ui/error-state';
@@ -18,7 +19,7 @@ import { useMe } from '../../common/organization/me.tsx';
 import { QueryView } from '../../common/page/query-view.tsx';
 import { draftOf, type PlanDraft, planOf } from './plan-draft.ts';
 import { errorsBelow, PlanFields } from './plan-fields.tsx';
-import { estimateMs, measurableFirst, whyNotMeasured } from './results.ts';
+import { measurableFirst, whyNotMeasured } from './results.ts';
 import { SavePlan } from './save-plan.tsx';
 
 const APPS_SHOWN = 100;
@@ -153,7 +154,7 @@ function StartForm({ apps, chosen, chosenPlan, onClose }: StartFormProps) {
         <SavePlan appId={appId} plan={plan} disabled={!isComplete} onSaved={(made) => setSaved(made)} />
       ) : null}
       <footer className="flex flex-wrap items-center justify-end gap-2">
-        <span className="mr-auto text-sm text-ink-faint">Takes about {formatMs(estimateMs(plan))}.</span>
+        <span className="mr-auto text-sm text-ink-faint">Takes about {formatMs(loadMs(plan))}.</span>
         <Button onClick={onClose}>Cancel</Button>
         <SubmitButton variant="accent" pending={create.isPending} disabled={!isComplete}>
           Start
