@@ -36,6 +36,7 @@ import {
   unstableLines,
 } from './results.ts';
 import { ReleaseChangedNote, RunFacts } from './run-facts.tsx';
+import { RunLoad } from './run-load.tsx';
 import { RunMenu } from './run-menu.tsx';
 import { RunNotes } from './run-notes.tsx';
 import { GeneratorNote, RunEvents, RunPrograms } from './run-programs.tsx';
@@ -118,6 +119,7 @@ export function BenchmarkPage({ initial }: { readonly initial: BenchmarkDetail }
           <RunPrograms programs={run.programs} />
           <RunEvents events={run.events} />
           <RunNotes run={run} />
+          <RunLoad {...run.plan} />
           <RunFacts run={run} />
           {run.rows.length === 0 ? null : <CompareCard run={run} />}
           {run.rows.length === 0 || run.state === 'queued' || run.state === 'running' ? null : <ReportCard run={run} />}
