@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { describeLoad, headerFault, mayChangeData, redactLoad } from './load.ts';
+import { describeLoad, headerFault, isRedacted, mayChangeData, redactLoad } from './load.ts';
+import { planFaults } from './plan.ts';
 import { benchmarkPlanSchema } from './schema.ts';
 
 const plan = (requests: object[], changes: object = {}) =>
@@ -34,6 +35,9 @@ test('a redacted load keeps names and sizes, and redacting it again changes noth
     { method: 'POST', path: '/orders', headers: { 'X-Kind': '[redacted]' }, body: '[redacted: 9 bytes]', weight: 1 },
   ]);
   expect(redactLoad(redacted)).toEqual(redacted);
+  expect([isRedacted(load), isRedacted(redacted)]).toEqual([false, true]);
+  expect(planFaults(plan(load.requests))).toEqual([]);
+  expect(planFaults(plan(redacted.requests))).toMatchObject([{ field: 'load' }]);
 });
 
 test('the description has the share of each method, and nothing of paths, headers and bodies', () => {

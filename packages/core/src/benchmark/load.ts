@@ -83,6 +83,9 @@ export function loadFaults(plan: BenchmarkPlan): string[] {
   if (requests.some(({ method, body }) => body !== '' && SAFE_METHODS.includes(method))) {
     faults.push('GET, HEAD and OPTIONS have no body.');
   }
+  if (isRedacted(plan.load)) {
+    faults.push('A run keeps no values of headers and no bodies: enter them again, or start the saved plan.');
+  }
   if (thinkTimeMs > 0 && plan.requestsPerSecond !== null) {
     faults.push('Think time is for a closed loop: requests per second decide when requests are sent.');
   }
@@ -103,12 +106,18 @@ export function redactLoad(load: BenchmarkLoad): BenchmarkLoad {
     ...load,
     requests: load.requests.map(({ headers, body, ...request }) => ({
       ...request,
-      headers: Object.fromEntries(Object.keys(headers).map((name) => [name, '[redacted]'])),
+      headers: Object.fromEntries(Object.keys(headers).map((name) => [name, REDACTED])),
       body: body === '' || REDACTED_BODY.test(body) ? body : `[redacted: ${bytesOf(body)} bytes]`,
     })),
   };
 }
 
+/** True if the load is that of a run and lacks what it sent. */
+export function isRedacted({ requests }: BenchmarkLoad): boolean {
+  return requests.some(({ headers, body }) => Object.values(headers).includes(REDACTED) || REDACTED_BODY.test(body));
+}
+
+const REDACTED = '[redacted]';
 const REDACTED_BODY = /^\[redacted: \d{1,6} bytes\]$/;
 
 /** Returns the load as sentences of numbers and methods. They name no path, header or body, so that a report may show them. */

@@ -1,5 +1,6 @@
 'use client';
 // Benchmark run: progress, charts by concurrency, and a table with ratios. Results appear as they are measured.
+import { isRedacted, mayChangeData } from '@fairlead/core/benchmark/load';
 import { SPREAD_MAX } from '@fairlead/core/benchmark/statistics';
 import { Button } from '@fairlead/ui/button';
 import { Card, CardHeader } from '@fairlead/ui/card';
@@ -258,6 +259,8 @@ function BenchmarkActions({ run }: { readonly run: BenchmarkDetail }) {
   );
   // The host of an imported run may belong to another organization.
   if (!can('benchmark.write') || run.origin !== null) return null;
+  // Such a run starts from its dialog: it lacks values of its headers, or asks for a confirmation.
+  if (!run.canCancel && (isRedacted(run.plan.load) || mayChangeData(run.plan))) return null;
   return run.canCancel ? (
     <Button
       icon={<CircleStop size={15} aria-hidden="true" />}
