@@ -40,6 +40,18 @@ export function labScenarios({ repeats, durationMs, concurrency }: Size): LabSce
     scenario('fresh connections', { connection: 'fresh', protocols: ['http1'] }),
     scenario('burst', { scenario: 'burst', requestsPerSecond: 100 }),
     scenario('slow upstream', { scenario: 'slow-upstream', requestsPerSecond: 100 }),
+    scenario('own requests', {
+      protocols: ['http1', 'http2'],
+      requestsPerSecond: 100,
+      load: {
+        requests: [
+          { path: '/', weight: 3 },
+          { method: 'POST', path: '/?order', headers: { 'Content-Type': 'application/json' }, body: '{"count":1}' },
+          { method: 'HEAD', path: '/bytes/1000' },
+        ],
+        stages: [300, 100].map((rate) => ({ durationMs, requestsPerSecond: rate })),
+      },
+    }),
     scenario('greedy client', { scenario: 'greedy-client', requestsPerSecond: 100 }),
   ];
 }

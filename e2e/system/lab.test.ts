@@ -1,11 +1,12 @@
 // Tests of the benchmark lab: scenarios from the control plane to the real agent and the proxies that it starts.
 import type { AppId } from '@fairlead/contract/ids';
+import { benchmarkPlanSchema } from '@fairlead/core/benchmark';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { HAPROXY, NGINX, requirePrograms } from '../../tools/test/debian.ts';
 import { recoveryFaults } from '../lab/recovery.ts';
-import { runScenario } from '../lab/run-scenario.ts';
+import { runPlan, runScenario } from '../lab/run-scenario.ts';
 import { labScenarios, liveScenarios, SMALL } from '../lab/scenarios.ts';
-import { respondingApp } from './harness/apps.ts';
+import { COUNTING_APP, respondingApp } from './harness/apps.ts';
 import { System } from './harness/system.ts';
 
 let system: System;
@@ -32,4 +33,43 @@ test.each([...labScenarios(SMALL), ...liveScenarios(SMALL)])(
 
 test('an injected delay and injected errors are found again', async () => {
   expect(await recoveryFaults(system, appId, { delayAddedMaxMs: Number.POSITIVE_INFINITY })).toEqual([]);
+});
+
+test('an app gets the requests of a plan by their weights, whole, through the proxy and directly', async () => {
+  await system.createApp('counting', await system.repositories.create('counting', COUNTING_APP));
+  const counting = await system.app('counting');
+  const headers = { 'X-Kind': 'own' };
+  const plan = benchmarkPlanSchema.parse({
+    targets: ['proxy', 'direct'],
+    protocols: ['http1', 'http2'],
+    ...{ concurrency: [4], repeats: 1, durationMs: 1000, warmupMs: 200, requestsPerSecond: 100 },
+    load: {
+      requests: [
+        { path: '/list', headers, weight: 3 },
+        { method: 'POST', path: '/orders?new=1', headers, body: '{"count":1}' },
+        { method: 'DELETE', path: '/orders/7', headers },
+      ],
+      stages: [
+        { durationMs: 500, requestsPerSecond: 200 },
+        { durationMs: 500, requestsPerSecond: 100 },
+      ],
+    },
+  });
+  const run = await runPlan(system, counting.id, plan);
+  expect(run).toMatchObject({ state: 'succeeded', failureMessage: null });
+  expect(run.rows.map(({ protocol, target, phase, errors }) => [protocol, target, phase, errors])).toEqual([
+    ...['stage-1', 'stage-2'].map((phase) => ['http1', 'proxy', phase, 0]),
+    ...['stage-1', 'stage-2'].map((phase) => ['http1', 'direct', phase, 0]),
+    ...['stage-1', 'stage-2'].map((phase) => ['http2', 'proxy', phase, 0]),
+  ]);
+  const { body } = await system.get('counting', '/counts');
+  const counts = Object.entries(JSON.parse(body) as Record<string, number>).filter(([key]) => key.includes(' own '));
+  const total = counts.reduce((sum, [, count]) => sum + count, 0);
+  expect(total).toBeGreaterThanOrEqual(run.rows.reduce((sum, { requests }) => sum + requests, 0));
+  const shares = { 'GET /list own 0': 0.6, 'POST /orders?new=1 own 11': 0.2, 'DELETE /orders/7 own 0': 0.2 };
+  expect(counts.map(([key]) => key).toSorted()).toEqual(Object.keys(shares).toSorted());
+  for (const [key, count] of counts) {
+    // Each of six rows may end within a sequence of five requests.
+    expect(Math.abs(count - total * (shares[key as keyof typeof shares] ?? 0)), key).toBeLessThanOrEqual(6 * 5);
+  }
 });

@@ -174,3 +174,42 @@ test('a run that was measured elsewhere is imported, and marked', async () => {
   await expect(page.getByRole('button', { name: 'Run again' })).toHaveCount(0);
   await checkAppearance(page);
 });
+
+test('requests of a HAR file are imported without credentials, and writes need a confirmation', async () => {
+  await page.goto(`${ORGANIZATION}/benchmarks?start=hello`);
+  const dialog = page.getByRole('dialog', { name: 'Start benchmark' });
+  await dialog.getByLabel('Concurrency').fill('2');
+  await dialog.getByLabel('Seconds per run').selectOption('1');
+  await dialog.getByLabel('Rounds').selectOption('1');
+  const request = (method: string, url: string) => ({
+    request: { method, url, headers: [{ name: 'Cookie', value: 'sid=canary' }] },
+  });
+  const entries = [
+    ...['/', '/', '/healthz'].map((path) => request('GET', `https://hello.localhost${path}`)),
+    request('POST', 'https://hello.localhost/'),
+    request('GET', 'https://cdn.example.com/a.js'),
+  ];
+  const buffer = Buffer.from(JSON.stringify({ log: { version: '1.2', entries } }));
+  await dialog.getByLabel('Import HAR file').setInputFiles({ name: 'shop.har', mimeType: 'application/json', buffer });
+  await expect(dialog.getByRole('status').filter({ hasText: 'Imported' })).toHaveText(
+    'Imported 3 different requests. Left out: 1 of other hosts. Dropped 4 cookies and credential headers.',
+  );
+  await expect(dialog.getByLabel('Request path')).toHaveCount(3);
+  await expect(dialog.getByLabel('Weight').first()).toHaveValue('2');
+  await dialog.getByRole('button', { name: 'Remove the request GET /healthz' }).click();
+  await dialog.getByLabel('Headers').first().fill('Cookie: sid=canary');
+  await expect(dialog.getByText("it can't hold credentials such as Cookie")).toBeVisible();
+  const start = dialog.getByRole('button', { name: 'Start', exact: true });
+  await expect(start).toBeDisabled();
+  await dialog.getByLabel('Headers').first().fill('Accept: text/html');
+  await expect(start).toBeDisabled();
+  await dialog.getByLabel('Send requests that may change data').check();
+  await checkAppearance(page);
+  await start.click();
+  await expect(page).toHaveURL(/\/benchmarks\/run_/);
+  await expect(page.getByText('2 × GET /, with Accept')).toBeVisible();
+  await expect(page.getByText('1 × POST /')).toBeVisible();
+  await expect(page.getByText('Succeeded', { exact: true })).toBeVisible(MEASURED);
+  await expect(page.getByRole('button', { name: 'Run again' })).toHaveCount(0);
+  await checkAppearance(page);
+});

@@ -20,6 +20,27 @@ export function respondingApp(text: string): Files {
   };
 }
 
+/** App that counts its requests by method, path, the header X-Kind and bytes of the body; `/counts` answers with the counts. */
+export const COUNTING_APP: Files = {
+  'package.json': manifest({ start: 'node server.js' }),
+  'server.js': [
+    "import { createServer } from 'node:http';",
+    'const counts = {};',
+    'const server = createServer(async (request, response) => {',
+    "  if (request.url === '/counts') return response.end(JSON.stringify(counts));",
+    '  let bytes = 0;',
+    '  for await (const chunk of request) bytes += chunk.length;',
+    "  const key = [request.method, request.url, request.headers['x-kind'] ?? '', bytes].join(' ');",
+    '  counts[key] = (counts[key] ?? 0) + 1;',
+    "  response.end('counted');",
+    '});',
+    'server.keepAliveTimeout = 75_000;',
+    'server.listen(Number(process.env.PORT));',
+    "process.once('SIGTERM', () => server.close(() => process.exit(0)));",
+    '',
+  ].join('\n'),
+};
+
 /**
  * App that answers with `inside`, the header X-User and any path beyond `/`. Its `/verify` is for forward auth: 200 with
  * the name in the cookie `user` as X-User, or 401 without that cookie.

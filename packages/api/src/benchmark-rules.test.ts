@@ -36,6 +36,15 @@ test('a deployment under load needs the right to deploy', async () => {
   await start(developer, 'deploy');
 });
 
+test('requests that may change data need the right to deploy', async () => {
+  const send = (caller: Caller, request: object) =>
+    caller.benchmark.create({ appId, plan: { load: { requests: [{ path: '/orders', ...request }] } } as object });
+  await send(benchmarker, { headers: { Accept: 'text/html' } });
+  await expect(send(benchmarker, { method: 'POST' })).rejects.toMatchObject(denied);
+  await expect(send(benchmarker, { headers: { 'X-User': 'ada' } })).rejects.toMatchObject(denied);
+  await send(developer, { method: 'POST' });
+});
+
 test.each(['route-change', 'proxy-upgrade'])('the scenario %s needs the right to change servers', async (scenario) => {
   await expect(start(developer, scenario)).rejects.toMatchObject(denied);
   await start(owner, scenario);

@@ -1,5 +1,6 @@
 // Rules of starting a benchmark. Scenarios that act on an app or on its server need what the same action needs elsewhere.
 import type { CreateBenchmarkInput } from '@fairlead/core/benchmark';
+import { mayChangeData } from '@fairlead/core/benchmark/load';
 import { findPlacement } from '@fairlead/core/placement';
 import { keepsNetworkOpen } from './network.ts';
 import { approver, environmentsOnServers } from './protection.ts';
@@ -11,16 +12,21 @@ const proxyScenarios: readonly CreateBenchmarkInput['plan']['scenario'][] = ['ro
 const scenarioNeeds: AlsoNeeds<CreateBenchmarkInput> = {
   words:
     'with the scenario `deploy`: `deployment.write` in that environment, and what `deployment.restart` needs; with ' +
-    '`route-change` or `proxy-upgrade`: `server.write` in the organization',
+    '`route-change` or `proxy-upgrade`: `server.write` in the organization; with requests that may change data: ' +
+    '`deployment.write` in that environment',
   permissions: ['deployment.write', 'server.write'],
   denials: ['release.network_closed'],
   reads: ['appId', 'environmentId', 'plan'],
   find: async (core, input) => {
     const { scenario } = input.plan;
-    if (proxyScenarios.includes(scenario)) return [{ anyOf: ['server.write'], scope: null }];
-    if (scenario !== 'deploy') return [];
     const [place] = await byPlacement.find(core, input);
-    return [{ anyOf: ['deployment.write'], scope: place ?? null }, ...(await keepsNetworkOpen.find(core, input))];
+    const deploys = { anyOf: ['deployment.write'], scope: place ?? null } as const;
+    return [
+      ...(proxyScenarios.includes(scenario) ? [{ anyOf: ['server.write'], scope: null } as const] : []),
+      // Who deploys the app may do to its data what its code can.
+      ...(scenario === 'deploy' || mayChangeData(input.plan) ? [deploys] : []),
+      ...(scenario === 'deploy' ? await keepsNetworkOpen.find(core, input) : []),
+    ];
   },
 };
 

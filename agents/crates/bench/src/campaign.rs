@@ -151,10 +151,12 @@ fn cell(campaign: &Campaign, contender: &Contender, concurrency: u32) -> Result<
     let path = uri.path_and_query().map_or_else(|| "/".to_owned(), ToString::to_string);
     Ok(Cell {
         name: contender.name.clone(),
-        destination: LoadTarget { address, tls, authority, path },
+        destination: LoadTarget { address, tls, authority, path, requests: [].into() },
         protocol,
         mode: campaign.mode,
         rate: campaign.rate,
+        last_rate: None,
+        think_time: Duration::ZERO,
         request_timeout: Duration::from_millis(campaign.request_timeout_ms),
         concurrency,
         workers: campaign.workers,

@@ -40,6 +40,10 @@ pub(crate) struct Cell {
     pub(crate) mode: Mode,
     /// Requests per second of an open loop; `None`: closed loop.
     pub(crate) rate: Option<f64>,
+    /// Requests per second at the end, to which an open loop changes evenly; `None`: a constant rate.
+    pub(crate) last_rate: Option<f64>,
+    /// Time of a client between a response and its next request, in a closed loop.
+    pub(crate) think_time: Duration,
     pub(crate) request_timeout: Duration,
     pub(crate) concurrency: u32,
     /// Number of threads that generate load; `None`: half of the cores.
@@ -87,12 +91,16 @@ pub(crate) async fn measure(
     let _stop = stop.clone().drop_guard();
     let mut tallies = Vec::new();
     let memory_before_bytes = memory(&cell.pids);
-    let open_loop = cell.rate.map(|requests_per_second| OpenLoop { requests_per_second, clients: cell.concurrency });
+    let open_loop = cell.rate.map(|requests_per_second| OpenLoop {
+        requests_per_second,
+        last_requests_per_second: cell.last_rate.unwrap_or(requests_per_second),
+        clients: cell.concurrency,
+    });
     let (mut first_client, mut workers) = (0, 0);
     let shares = clients_by_worker(cell.concurrency, cell.protocol, cell.workers);
     let leaves_cores = shares.len() < cores() as usize;
     for clients in shares {
-        let request_timeout = cell.request_timeout;
+        let (request_timeout, think_time) = (cell.request_timeout, cell.think_time);
         let (destination, protocol, mode) = (cell.destination.clone(), cell.protocol, cell.mode);
         let (ready, window, cancel) = (ready.clone(), window.clone(), stop.clone());
         let task = WorkerTask {
@@ -100,6 +108,7 @@ pub(crate) async fn measure(
             protocol,
             mode,
             open_loop,
+            think_time,
             request_timeout,
             leaves_cores,
             clients,

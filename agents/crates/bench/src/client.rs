@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use fairlead_model::UpstreamAddress;
+use fairlead_model::{BenchmarkRequest, UpstreamAddress};
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, HandshakeKind};
 use tokio::sync::{Semaphore, watch};
@@ -15,6 +15,7 @@ use tokio_rustls::TlsConnector;
 use crate::connect::{CONNECT_TIMEOUT, ClientSockets, PlainConnection};
 use crate::failure::{FailureKind, RequestError, of_status};
 use crate::mode::Mode;
+use crate::order::RequestOrder;
 use crate::pacer::Pacer;
 use crate::stream::ClientStream;
 use crate::tally::{BusyClock, LoadTally};
@@ -60,6 +61,8 @@ pub(crate) struct LoadTarget {
     /// Value of `Host` or `:authority`.
     pub(crate) authority: String,
     pub(crate) path: String,
+    /// Requests in place of one GET of `path`.
+    pub(crate) requests: Arc<[BenchmarkRequest]>,
 }
 
 /// Measured time. A closed loop counts the requests that end in it, an open loop those that are scheduled in it.
@@ -76,6 +79,9 @@ pub(crate) struct Window {
 pub(crate) struct Shared {
     pub(crate) destination: LoadTarget,
     pub(crate) mode: Mode,
+    pub(crate) order: RequestOrder,
+    /// Time of a client between a response and its next request, in a closed loop.
+    pub(crate) think_time: Duration,
     pub(crate) request_timeout: Duration,
     /// Timer of an open loop's clients; not used in a closed loop.
     pub(crate) pacer: Pacer,
@@ -171,6 +177,13 @@ impl Shared {
         self.announced().await;
         if let Err(error) = self.sockets.fill(&self.destination.address).await {
             self.failed(&RequestError::new(FailureKind::Connect, error));
+        }
+    }
+
+    /// Waits before the next request of a closed loop.
+    pub(crate) async fn think(&self) {
+        if !self.think_time.is_zero() {
+            tokio::time::sleep(self.think_time).await;
         }
     }
 

@@ -2,6 +2,7 @@
 //! connection. In idle mode a client sends one request and keeps the connection.
 
 use std::pin::Pin;
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt, ReadBuf};
@@ -20,37 +21,70 @@ const BUFFER_BYTES: usize = 8 * 1024;
 pub(crate) const HEAD_BYTES_MAX: usize = 256 * 1024;
 
 /// Sends requests until its worker ends it.
-pub(crate) async fn run(shared: SharedRef) {
+pub(crate) async fn run(shared: SharedRef, requests: Rc<[Http1Request]>) {
     let mut destination = shared.destination.clone();
     if let (Mode::Resumed, Some((config, _))) = (shared.mode, &mut destination.tls) {
         *config = own_sessions(config);
     }
-    let closes = matches!(shared.mode, Mode::Fresh | Mode::Resumed);
-    let request = request(&destination, closes);
     let mut ready = false;
     loop {
+        let request = &requests[shared.order.take()];
         let outcome = match shared.mode {
-            Mode::Idle => request_and_idle(&destination, &request, &shared, &mut ready).await,
-            _ => request_once(&destination, &request, &shared, &mut ready).await,
+            Mode::Idle => request_and_idle(&destination, request, &shared, &mut ready).await,
+            _ => request_once(&destination, request, &shared, &mut ready).await,
         };
-        if let Err(error) = outcome {
-            shared.failed(&error);
-            pause_after_failure().await;
+        match outcome {
+            Err(error) => {
+                shared.failed(&error);
+                pause_after_failure().await;
+            }
+            Ok(()) => shared.think().await,
         }
     }
 }
 
-pub(crate) fn request(destination: &LoadTarget, closes: bool) -> Vec<u8> {
-    let LoadTarget { path, authority, .. } = destination;
+/// Request as it is sent.
+#[derive(Debug)]
+pub(crate) struct Http1Request {
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) is_head: bool,
+}
+
+/// Encodes the requests of a destination, in their order. `closes`: each is the last on its connection.
+pub(crate) fn requests(destination: &LoadTarget, closes: bool) -> Rc<[Http1Request]> {
+    let LoadTarget { path, authority, requests, .. } = destination;
     let close = if closes { "Connection: close\r\n" } else { "" };
-    format!("GET {path} HTTP/1.1\r\nHost: {authority}\r\nUser-Agent: fairlead-bench\r\nAccept: */*\r\n{close}\r\n")
-        .into_bytes()
+    let encode = |method: &str, path: &str, headers: &[(String, String)], body: &str| {
+        let mut head = format!("{method} {path} HTTP/1.1\r\nHost: {authority}\r\n");
+        let is_set = |name: &str| headers.iter().any(|(own, _)| own.eq_ignore_ascii_case(name));
+        let defaults = [("User-Agent", "fairlead-bench"), ("Accept", "*/*")];
+        for (name, value) in defaults.into_iter().filter(|(name, _)| !is_set(name)) {
+            head.extend([name, ": ", value, "\r\n"]);
+        }
+        for (name, value) in headers {
+            head.extend([name, ": ", value, "\r\n"]);
+        }
+        if !body.is_empty() || takes_body(method) {
+            head.push_str(&format!("Content-Length: {}\r\n", body.len()));
+        }
+        head.extend([close, "\r\n", body]);
+        Http1Request { bytes: head.into_bytes(), is_head: method == "HEAD" }
+    };
+    if requests.is_empty() {
+        return [encode("GET", path, &[], "")].into();
+    }
+    requests.iter().map(|each| encode(&each.method, &each.path, &each.headers, &each.body)).collect()
+}
+
+/// True for methods whose requests say the length of an empty body too (RFC 9110, section 8.6).
+fn takes_body(method: &str) -> bool {
+    matches!(method, "POST" | "PUT" | "PATCH")
 }
 
 /// Opens a connection for one request; the latency includes both.
 async fn request_once(
     destination: &LoadTarget,
-    request: &[u8],
+    request: &Http1Request,
     shared: &SharedRef,
     ready: &mut bool,
 ) -> Result<(), RequestError> {
@@ -65,7 +99,7 @@ async fn request_once(
 /// Sends one request, then keeps the connection; its end is a failure.
 async fn request_and_idle(
     destination: &LoadTarget,
-    request: &[u8],
+    request: &Http1Request,
     shared: &SharedRef,
     ready: &mut bool,
 ) -> Result<(), RequestError> {
@@ -98,12 +132,22 @@ impl Exchanges {
     }
 
     /// Sends a request and reads its complete response.
-    pub(crate) async fn ask(&mut self, stream: &mut ClientStream, request: &[u8]) -> Result<Response, RequestError> {
+    pub(crate) async fn ask(
+        &mut self,
+        stream: &mut ClientStream,
+        request: &Http1Request,
+    ) -> Result<Response, RequestError> {
         let started = Instant::now();
-        stream.write_all(request).await.map_err(RequestError::io(FailureKind::Closed))?;
-        if let ClientStream::Tls(stream) = stream {
-            stream.flush().await.map_err(RequestError::io(FailureKind::Closed))?;
-        }
+        self.reader.expect(request.is_head);
+        let write = async {
+            stream.write_all(&request.bytes).await?;
+            match stream {
+                ClientStream::Tls(stream) => stream.flush().await,
+                _ => Ok(()),
+            }
+        };
+        // A server that reads no body must not hold the client for ever.
+        self.deadline.limit(started, async { write.await.map_err(RequestError::io(FailureKind::Closed)) }).await?;
         loop {
             if self.filled > 0 {
                 let progress = self.reader.advance(&self.buffer[..self.filled]);
@@ -141,23 +185,23 @@ impl Exchanges {
 
 /// Client of an open loop, with one keep-alive connection. The next request after a failure or a close opens another.
 pub(crate) struct KeptClient {
-    request: Vec<u8>,
+    requests: Rc<[Http1Request]>,
     open: Option<(ClientStream, Exchanges)>,
 }
 
 impl KeptClient {
-    pub(crate) fn new(destination: &LoadTarget) -> Self {
-        Self { request: request(destination, false), open: None }
+    pub(crate) fn new(requests: Rc<[Http1Request]>) -> Self {
+        Self { requests, open: None }
     }
 }
 
 impl Requester for KeptClient {
-    async fn ask(&mut self, shared: &SharedRef) -> Result<Response, RequestError> {
+    async fn ask(&mut self, shared: &SharedRef, request: usize) -> Result<Response, RequestError> {
         let (mut stream, mut exchanges) = match self.open.take() {
             Some(open) => open,
             None => (shared.connect(&shared.destination).await?, Exchanges::new(shared.request_timeout)),
         };
-        let response = exchanges.ask(&mut stream, &self.request).await?;
+        let response = exchanges.ask(&mut stream, &self.requests[request]).await?;
         if !response.closes {
             self.open = Some((stream, exchanges));
         }

@@ -2,11 +2,11 @@
 
 use bytes::Bytes;
 use h2::client::SendRequest;
-use http::{Request, Version};
+use http::Version;
 
 use crate::client::Shared;
 use crate::failure::{FailureKind, RequestError};
-use crate::multiplexed::{Driver, Multiplexed};
+use crate::multiplexed::{Driver, Multiplexed, MultiplexedRequest};
 use crate::response::Response;
 
 const WINDOW_BYTES: u32 = 1024 * 1024;
@@ -34,8 +34,13 @@ impl Multiplexed for Http2 {
         std::future::poll_fn(|cx| sender.poll_ready(cx)).await.map_err(failure)
     }
 
-    async fn send(sender: &mut Self::Sender, request: &Request<()>) -> Result<Response, RequestError> {
-        let (response, _) = sender.send_request(request.clone(), true).map_err(failure)?;
+    async fn send(sender: &mut Self::Sender, request: &MultiplexedRequest) -> Result<Response, RequestError> {
+        let MultiplexedRequest { head, body } = request;
+        let (response, mut stream) = sender.send_request(head.clone(), body.is_empty()).map_err(failure)?;
+        if !body.is_empty() {
+            // Waits in the stream for the window of the server.
+            stream.send_data(body.clone(), true).map_err(failure)?;
+        }
         let (head, mut body) = response.await.map_err(failure)?.into_parts();
         let mut body_bytes = 0;
         while let Some(data) = body.data().await {

@@ -11,14 +11,14 @@ use fairlead_model::UpstreamAddress;
 use h3::client::SendRequest;
 use h3::error::StreamError;
 use h3_quinn::OpenStreams;
-use http::{Request, Version};
+use http::Version;
 use quinn::crypto::rustls::QuicClientConfig;
 use quinn::{ClientConfig, Endpoint, TransportConfig, VarInt};
 
 use crate::client::Shared;
 use crate::connect::CONNECT_TIMEOUT;
 use crate::failure::{FailureKind, RequestError};
-use crate::multiplexed::{Driver, Multiplexed};
+use crate::multiplexed::{Driver, Multiplexed, MultiplexedRequest};
 use crate::response::Response;
 
 const STREAM_WINDOW_BYTES: u32 = 1024 * 1024;
@@ -64,7 +64,7 @@ impl Multiplexed for Http3 {
         }
     }
 
-    async fn send(sender: &mut Self::Sender, request: &Request<()>) -> Result<Response, RequestError> {
+    async fn send(sender: &mut Self::Sender, request: &MultiplexedRequest) -> Result<Response, RequestError> {
         let connection = sender.connection.clone();
         exchange(&mut sender.requests, request).await.map_err(|error| failure(error, &connection))
     }
@@ -72,9 +72,12 @@ impl Multiplexed for Http3 {
 
 async fn exchange(
     requests: &mut SendRequest<OpenStreams, Bytes>,
-    request: &Request<()>,
+    MultiplexedRequest { head, body }: &MultiplexedRequest,
 ) -> Result<Response, StreamError> {
-    let mut stream = requests.send_request(request.clone()).await?;
+    let mut stream = requests.send_request(head.clone()).await?;
+    if !body.is_empty() {
+        stream.send_data(body.clone()).await?;
+    }
     stream.finish().await?;
     let status = stream.recv_response().await?.status().as_u16();
     let mut body_bytes = 0;

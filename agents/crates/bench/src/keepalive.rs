@@ -1,7 +1,9 @@
 //! Closed-loop HTTP/1.1 clients on keep-alive connections. One epoll loop serves all clients of a worker, without a task for
 //! each: it reads every response that has arrived, then sends the next requests.
 
+use std::collections::VecDeque;
 use std::io;
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use rustix::buffer::spare_capacity;
@@ -13,7 +15,7 @@ use tokio::task::JoinSet;
 
 use crate::client::{SharedRef, Window, pause_after_failure};
 use crate::failure::{FailureKind, RequestError};
-use crate::http1::{Exchanges, HEAD_BYTES_MAX, request};
+use crate::http1::{Exchanges, HEAD_BYTES_MAX, Http1Request, requests};
 use crate::response::{Response, ResponseParser};
 use crate::stream::ClientStream;
 use crate::transport::ClientTransport;
@@ -42,7 +44,7 @@ pub(crate) async fn run(shared: SharedRef, clients: u32) {
 
 struct KeepaliveLoop {
     shared: SharedRef,
-    request: Vec<u8>,
+    requests: Rc<[Http1Request]>,
     /// The epoll descriptor. Like a pipe it is only polled, and a registered `AsyncFd` would need unsafe code.
     epoll: Receiver,
     events: Vec<epoll::Event>,
@@ -51,6 +53,8 @@ struct KeepaliveLoop {
     clients: Vec<Option<KeepaliveClient>>,
     /// Clients that send their next request at the end of the turn.
     idle: Vec<usize>,
+    /// Clients that wait for their think time, with its end, in this order.
+    thinking: VecDeque<(Instant, usize)>,
     /// Tasks that open connections.
     openings: JoinSet<Opened>,
     next_timeout_check: Instant,
@@ -58,18 +62,20 @@ struct KeepaliveLoop {
 
 impl KeepaliveLoop {
     fn new(shared: SharedRef, clients: u32) -> io::Result<Self> {
+        let requests = requests(&shared.destination, false);
         let mut openings = JoinSet::new();
         for client in 0..clients as usize {
-            openings.spawn_local(open_first(shared.clone(), client));
+            openings.spawn_local(open_first(shared.clone(), requests.clone(), client));
         }
         Ok(Self {
-            request: request(&shared.destination, false),
+            requests,
             shared,
             epoll: Receiver::from_owned_fd_unchecked(epoll::create(CreateFlags::CLOEXEC)?)?,
             events: Vec::with_capacity(EVENTS_MAX),
             buffer: vec![0; BUFFER_BYTES],
             clients: (0..clients).map(|_| None).collect(),
             idle: Vec::new(),
+            thinking: VecDeque::new(),
             openings,
             next_timeout_check: Instant::now(),
         })
@@ -101,7 +107,8 @@ impl KeepaliveLoop {
         let mut now = Instant::now();
         let until = (now + BLOCK_MAX).min(window.end).min(self.next_timeout_check);
         while now < until && self.openings.is_empty() {
-            self.turn(until - now)?;
+            let next = self.thinking.front().map_or(until, |(due, _)| until.min(*due));
+            self.turn(next.saturating_duration_since(now))?;
             self.send_requests()?;
             now = Instant::now();
         }
@@ -110,10 +117,11 @@ impl KeepaliveLoop {
 
     /// Serves the events of connected clients while tasks of this thread connect others.
     async fn wait_for_openings(&mut self) -> io::Result<()> {
+        let until = self.thinking.front().map_or(self.next_timeout_check, |(due, _)| self.next_timeout_check.min(*due));
         tokio::select! {
             ready = self.epoll.readable() => ready?,
             Some(Ok(opened)) = self.openings.join_next() => return self.adopt(opened),
-            () = tokio::time::sleep_until(self.next_timeout_check.into()) => return Ok(()),
+            () = tokio::time::sleep_until(until.into()) => return Ok(()),
         }
         if self.turn(Duration::ZERO)? == 0 {
             // Tells the runtime to wait for the next event.
@@ -153,11 +161,25 @@ impl KeepaliveLoop {
 
     /// Sends the next request of all idle clients.
     fn send_requests(&mut self) -> io::Result<()> {
+        if !self.thinking.is_empty() {
+            let now = Instant::now();
+            while let Some((due, number)) = self.thinking.front().copied()
+                && due <= now
+            {
+                self.thinking.pop_front();
+                self.idle.push(number);
+            }
+        }
         while !self.idle.is_empty() {
             let mut idle = std::mem::take(&mut self.idle);
             for number in idle.drain(..) {
                 let Some(client) = &mut self.clients[number] else { continue };
-                (client.started, client.sent) = (Instant::now(), 0);
+                // A server may have closed the connection during the think time.
+                if client.is_ended && client.is_thinking {
+                    self.reopen(number);
+                    continue;
+                }
+                client.begin(self.shared.order.take(), &self.requests);
                 self.send(number)?;
             }
             if self.idle.is_empty() {
@@ -170,7 +192,7 @@ impl KeepaliveLoop {
     /// Sends what is left of the request.
     fn send(&mut self, number: usize) -> io::Result<()> {
         let Some(client) = &mut self.clients[number] else { return Ok(()) };
-        match client.send(&self.request) {
+        match client.send(&self.requests[client.request].bytes) {
             Ok(true) if client.is_ended => self.receive(number),
             Ok(true) => {}
             Ok(false) if client.watches_writing => {}
@@ -186,19 +208,30 @@ impl KeepaliveLoop {
     /// Reads what has arrived.
     fn receive(&mut self, number: usize) {
         let Some(client) = &mut self.clients[number] else { return };
+        if client.is_thinking {
+            return;
+        }
         match client.receive(&mut self.buffer) {
             Ok(None) => {}
             Ok(Some(Response { status, body_bytes, closes })) => {
-                self.shared.answered(client.started, status, body_bytes);
-                if closes {
-                    self.clients[number] = None;
-                    self.openings.spawn_local(open(self.shared.clone(), number));
-                } else {
+                let now = self.shared.answered(client.started, status, body_bytes);
+                // A response before the end of its request leaves the connection without a place for the next one.
+                if closes || client.sent < self.requests[client.request].bytes.len() {
+                    self.reopen(number);
+                } else if self.shared.think_time.is_zero() {
                     self.idle.push(number);
+                } else {
+                    client.is_thinking = true;
+                    self.thinking.push_back((now + self.shared.think_time, number));
                 }
             }
             Err(error) => self.fail(number, &error),
         }
+    }
+
+    fn reopen(&mut self, number: usize) {
+        self.clients[number] = None;
+        self.openings.spawn_local(open(self.shared.clone(), number));
     }
 
     fn fail(&mut self, number: usize, error: &RequestError) {
@@ -218,7 +251,9 @@ impl KeepaliveLoop {
         let timeout = self.shared.request_timeout;
         self.next_timeout_check = now + (timeout / 16).clamp(TIMEOUT_CHECK_MIN, TIMEOUT_CHECK_MAX);
         for number in 0..self.clients.len() {
-            let is_late = |client: &KeepaliveClient| now.saturating_duration_since(client.started) >= timeout;
+            let is_late = |client: &KeepaliveClient| {
+                !client.is_thinking && now.saturating_duration_since(client.started) >= timeout
+            };
             if self.clients[number].as_ref().is_some_and(is_late) {
                 self.fail(number, &RequestError::late(timeout));
             }
@@ -251,6 +286,10 @@ struct KeepaliveClient {
     rest: Vec<u8>,
     /// Number of bytes of the request that the transport took.
     sent: usize,
+    /// Position of the request in the plan.
+    request: usize,
+    /// True during the think time: no request is in flight.
+    is_thinking: bool,
     started: Instant,
     /// True if the server ended the stream or reset the connection. Further events may not come.
     is_ended: bool,
@@ -264,10 +303,18 @@ impl KeepaliveClient {
             parser: ResponseParser::new(),
             rest: Vec::new(),
             sent: 0,
+            request: 0,
+            is_thinking: false,
             started: Instant::now(),
             is_ended: false,
             watches_writing: false,
         }
+    }
+
+    /// Begins a request; `send` sends it.
+    fn begin(&mut self, request: usize, requests: &[Http1Request]) {
+        (self.request, self.sent, self.started, self.is_thinking) = (request, 0, Instant::now(), false);
+        self.parser.expect(requests[request].is_head);
     }
 
     /// Sends what is left of `request`; returns false if the socket has no room for all.
@@ -330,9 +377,9 @@ struct Opened {
 }
 
 /// Opens the first connection of a client, until the server answers a request.
-async fn open_first(shared: SharedRef, number: usize) -> Opened {
+async fn open_first(shared: SharedRef, requests: Rc<[Http1Request]>, number: usize) -> Opened {
     loop {
-        match ask_first(&shared).await {
+        match ask_first(&shared, &requests).await {
             Ok(stream) => return Opened { number, stream },
             Err(error) => {
                 shared.failed(&error);
@@ -343,13 +390,13 @@ async fn open_first(shared: SharedRef, number: usize) -> Opened {
 }
 
 /// Limits concurrent openings: with thousands at once, the first responses would come only after the last handshake.
-async fn ask_first(shared: &SharedRef) -> Result<Option<ClientStream>, RequestError> {
+async fn ask_first(shared: &SharedRef, requests: &[Http1Request]) -> Result<Option<ClientStream>, RequestError> {
     let acquired = shared.openings.acquire().await;
     let _opening = acquired.map_err(|error| RequestError::new(FailureKind::Connect, error))?;
     let mut stream = shared.connect(&shared.destination).await?;
     let started = Instant::now();
-    let request = request(&shared.destination, false);
-    let response = Exchanges::new(shared.request_timeout).ask(&mut stream, &request).await?;
+    let request = &requests[shared.order.take()];
+    let response = Exchanges::new(shared.request_timeout).ask(&mut stream, request).await?;
     shared.answered(started, response.status, response.body_bytes);
     shared.ready(&mut false);
     Ok((!response.closes).then_some(stream))

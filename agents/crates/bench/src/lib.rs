@@ -16,6 +16,7 @@ mod keepalive;
 mod mode;
 mod multiplexed;
 mod open_loop;
+mod order;
 mod pacer;
 mod plan;
 mod response;

@@ -6,7 +6,8 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::time::Instant;
 
-use http::{Method, Request, Version};
+use bytes::Bytes;
+use http::{Request, Version};
 use tokio::sync::Mutex;
 
 use crate::client::{LoadTarget, Shared, SharedRef, pause_after_failure};
@@ -27,7 +28,14 @@ pub(crate) trait Multiplexed: 'static {
     async fn ready(sender: &mut Self::Sender) -> Result<(), RequestError>;
 
     /// Sends a request and reads its complete response.
-    async fn send(sender: &mut Self::Sender, request: &Request<()>) -> Result<Response, RequestError>;
+    async fn send(sender: &mut Self::Sender, request: &MultiplexedRequest) -> Result<Response, RequestError>;
+}
+
+/// Request as it is sent.
+#[derive(Debug, Clone)]
+pub(crate) struct MultiplexedRequest {
+    pub(crate) head: Request<()>,
+    pub(crate) body: Bytes,
 }
 
 pub(crate) type Driver = Pin<Box<dyn Future<Output = ()>>>;
@@ -35,6 +43,7 @@ pub(crate) type Driver = Pin<Box<dyn Future<Output = ()>>>;
 /// Connection of several clients.
 pub(crate) struct SharedConnection<P: Multiplexed> {
     shared: SharedRef,
+    requests: Rc<[MultiplexedRequest]>,
     state: Rc<RefCell<SharedConnectionState<P::Sender>>>,
     /// Lock of the client that opens the connection.
     opening: Mutex<()>,
@@ -50,9 +59,9 @@ struct SharedConnectionState<S> {
 }
 
 impl<P: Multiplexed> SharedConnection<P> {
-    pub(crate) fn new(shared: SharedRef) -> Rc<Self> {
+    pub(crate) fn new(shared: SharedRef, requests: Rc<[MultiplexedRequest]>) -> Rc<Self> {
         let state = SharedConnectionState { sender: None, attempts: 0, failure: None };
-        Rc::new(Self { shared, state: Rc::new(RefCell::new(state)), opening: Mutex::default() })
+        Rc::new(Self { shared, requests, state: Rc::new(RefCell::new(state)), opening: Mutex::default() })
     }
 
     /// Returns a sender of the open connection. Opens one if there is none; clients that wait for the same attempt share its
@@ -116,19 +125,17 @@ pub(crate) struct StreamClient<P: Multiplexed> {
     connection: Rc<SharedConnection<P>>,
     /// Sender of the last request.
     sender: Option<CurrentSender<P::Sender>>,
-    request: Request<()>,
     deadline: Deadline,
 }
 
 impl<P: Multiplexed> StreamClient<P> {
-    pub(crate) fn new(connection: Rc<SharedConnection<P>>) -> Result<Self, RequestError> {
-        let shared = &connection.shared;
-        let (request, deadline) = (request::<P>(&shared.destination)?, Deadline::new(shared.request_timeout));
-        Ok(Self { connection, sender: None, request, deadline })
+    pub(crate) fn new(connection: Rc<SharedConnection<P>>) -> Self {
+        let deadline = Deadline::new(connection.shared.request_timeout);
+        Self { connection, sender: None, deadline }
     }
 
     /// Sends a request; returns the time of sending and the response.
-    async fn ask(&mut self) -> Result<(Instant, Response), RequestError> {
+    async fn ask(&mut self, request: usize) -> Result<(Instant, Response), RequestError> {
         loop {
             let state = &self.connection.state;
             let kept = self.sender.take().filter(|kept| state.borrow().is_open(kept.attempt));
@@ -149,7 +156,8 @@ impl<P: Multiplexed> StreamClient<P> {
                 ready => ready?,
             }
             let sent = Instant::now();
-            let response = self.deadline.limit(sent, P::send(&mut current.sender, &self.request)).await?;
+            let request = &self.connection.requests[request];
+            let response = self.deadline.limit(sent, P::send(&mut current.sender, request)).await?;
             self.sender = Some(CurrentSender { is_new: false, ..current });
             return Ok((sent, response));
         }
@@ -160,10 +168,11 @@ impl<P: Multiplexed> StreamClient<P> {
         let shared = self.connection.shared.clone();
         let mut ready = false;
         loop {
-            match self.ask().await {
+            match self.ask(shared.order.take()).await {
                 Ok((sent, response)) => {
                     shared.answered(sent, response.status, response.body_bytes);
                     shared.ready(&mut ready);
+                    shared.think().await;
                 }
                 Err(error) => {
                     shared.failed(&error);
@@ -175,17 +184,29 @@ impl<P: Multiplexed> StreamClient<P> {
 }
 
 impl<P: Multiplexed> Requester for StreamClient<P> {
-    async fn ask(&mut self, _shared: &SharedRef) -> Result<Response, RequestError> {
-        Self::ask(self).await.map(|(_, response)| response)
+    async fn ask(&mut self, _shared: &SharedRef, request: usize) -> Result<Response, RequestError> {
+        Self::ask(self, request).await.map(|(_, response)| response)
     }
 }
 
-fn request<P: Multiplexed>(destination: &LoadTarget) -> Result<Request<()>, RequestError> {
-    Request::builder()
-        .method(Method::GET)
-        .version(P::VERSION)
-        .uri(format!("https://{}{}", destination.authority, destination.path))
-        .header("user-agent", "fairlead-bench")
-        .body(())
-        .map_err(|error| RequestError::new(FailureKind::Malformed, error))
+/// Encodes the requests of a destination, in their order.
+pub(crate) fn requests<P: Multiplexed>(destination: &LoadTarget) -> Result<Rc<[MultiplexedRequest]>, RequestError> {
+    let LoadTarget { authority, path, requests, .. } = destination;
+    let encode = |method: &str, path: &str, headers: &[(String, String)], body: &str| {
+        let head = Request::builder().method(method).version(P::VERSION).uri(format!("https://{authority}{path}"));
+        let is_set = |name: &str| headers.iter().any(|(own, _)| own.eq_ignore_ascii_case(name));
+        let mut head = if is_set("user-agent") { head } else { head.header("user-agent", "fairlead-bench") };
+        for (name, value) in headers {
+            head = head.header(name, value);
+        }
+        if !body.is_empty() {
+            head = head.header("content-length", body.len());
+        }
+        let head = head.body(()).map_err(|error| RequestError::new(FailureKind::Malformed, error))?;
+        Ok(MultiplexedRequest { head, body: Bytes::copy_from_slice(body.as_bytes()) })
+    };
+    if requests.is_empty() {
+        return Ok([encode("GET", path, &[], "")?].into());
+    }
+    requests.iter().map(|each| encode(&each.method, &each.path, &each.headers, &each.body)).collect()
 }

@@ -6,26 +6,30 @@ use std::time::Instant;
 use crate::client::{SharedRef, pause_after_failure};
 use crate::failure::RequestError;
 use crate::response::Response;
-use crate::schedule::{Lateness, Schedule};
+use crate::schedule::{Lateness, Ramp, Schedule};
 
 /// Client that sends one request at a time.
 pub(crate) trait Requester {
     /// Sends a request and reads its complete response, on a new connection if there is none.
-    async fn ask(&mut self, shared: &SharedRef) -> Result<Response, RequestError>;
+    /// `request` is its position in the plan.
+    async fn ask(&mut self, shared: &SharedRef, request: usize) -> Result<Response, RequestError>;
 }
 
 /// Rate of all clients of a measurement.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct OpenLoop {
     pub(crate) requests_per_second: f64,
+    /// Rate at the end of the measured time, to which it changes evenly.
+    pub(crate) last_requests_per_second: f64,
     /// Number of clients of all workers.
     pub(crate) clients: u32,
 }
 
 impl OpenLoop {
-    /// Returns the requests per second of a part of the clients.
+    /// Returns the highest requests per second of a part of the clients.
     pub(crate) fn share_of(self, clients: u32) -> f64 {
-        self.requests_per_second * f64::from(clients) / f64::from(self.clients.max(1))
+        self.requests_per_second.max(self.last_requests_per_second) * f64::from(clients)
+            / f64::from(self.clients.max(1))
     }
 }
 
@@ -38,8 +42,10 @@ pub(crate) async fn run(shared: SharedRef, open_loop: OpenLoop, client: u32, mut
     shared.window.set(Some(window));
     let timer = shared.pacer.register();
     let mut idle_since = window.announced;
-    let schedule = Schedule::new(window.announced, open_loop.requests_per_second, open_loop.clients, client);
-    for scheduled in schedule.take_while(|scheduled| *scheduled < window.end) {
+    let OpenLoop { requests_per_second: first, last_requests_per_second: last, .. } = open_loop;
+    let rate = Ramp { first, last, hold: window.start - window.announced, length: window.end - window.start };
+    let schedule = Schedule::new(window.announced, rate, open_loop.clients, client);
+    for (place, scheduled) in schedule.take_while(|(_, scheduled)| *scheduled < window.end) {
         shared.pacer.wait(timer, scheduled).await;
         let now = Instant::now();
         if now >= window.end {
@@ -52,7 +58,7 @@ pub(crate) async fn run(shared: SharedRef, open_loop: OpenLoop, client: u32, mut
             shared.tally.borrow_mut().open_loop.send(Lateness::of(scheduled, idle_since, now));
         }
         shared.busy.borrow_mut().start(now);
-        idle_since = match requester.ask(&shared).await {
+        idle_since = match requester.ask(&shared, shared.order.at(place)).await {
             Ok(response) => shared.answered_scheduled(scheduled, response.status, response.body_bytes),
             Err(error) => {
                 shared.failed_at(&error, scheduled);
@@ -68,7 +74,7 @@ pub(crate) async fn run(shared: SharedRef, open_loop: OpenLoop, client: u32, mut
 async fn open(shared: &SharedRef, requester: &mut impl Requester) {
     let Ok(_opening) = shared.openings.acquire().await else { return };
     while shared.announcement.borrow().is_none() {
-        match requester.ask(shared).await {
+        match requester.ask(shared, shared.order.take()).await {
             Ok(response) => {
                 shared.answered(Instant::now(), response.status, response.body_bytes);
                 shared.ready(&mut false);

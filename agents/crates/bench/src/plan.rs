@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use fairlead_base::CancellationToken;
 use fairlead_model::{
-    BenchmarkGate, BenchmarkPhase, BenchmarkPlan, BenchmarkProtocol, BenchmarkRow, BenchmarkScenario, BenchmarkTarget,
-    NetworkPath, UpstreamAddress,
+    BenchmarkGate, BenchmarkPhase, BenchmarkPlan, BenchmarkProtocol, BenchmarkRow, BenchmarkScenario, BenchmarkStage,
+    BenchmarkTarget, NetworkPath, UpstreamAddress,
 };
 use rustls::pki_types::ServerName;
 
@@ -185,9 +185,10 @@ fn other_load(
     path: &str,
 ) -> Result<Cell, BenchError> {
     let cell = cell(plan, targets, step)?;
-    let destination = LoadTarget { path: path.to_owned(), ..cell.destination };
+    let destination = LoadTarget { path: path.to_owned(), requests: [].into(), ..cell.destination };
     let duration = Duration::from_secs(3600);
-    Ok(Cell { destination, rate: None, concurrency, duration, mode: Mode::Keepalive, ..cell })
+    let think_time = Duration::ZERO;
+    Ok(Cell { destination, rate: None, think_time, concurrency, duration, mode: Mode::Keepalive, ..cell })
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -207,12 +208,21 @@ fn order(plan: &BenchmarkPlan) -> impl Iterator<Item = PlannedCell> + '_ {
                 let targets = plan.targets.iter().filter(|target| target.speaks(*protocol));
                 targets.flat_map(move |target| {
                     let (concurrency, protocol, target) = (*concurrency, *protocol, *target);
-                    let phases = plan.scenario.phases().iter();
-                    phases.map(move |phase| PlannedCell { round, concurrency, protocol, target, phase: *phase })
+                    let phases = plan.phases().into_iter();
+                    phases.map(move |phase| PlannedCell { round, concurrency, protocol, target, phase })
                 })
             })
         })
     })
+}
+
+/// Returns the first and the last rate of a stage, and its time.
+fn stage(plan: &BenchmarkPlan, number: u32) -> Option<(f64, f64, Duration)> {
+    let stages = &plan.load.stages;
+    let at = usize::try_from(number.checked_sub(1)?).ok()?;
+    let BenchmarkStage { duration, rate } = *stages.get(at)?;
+    let first = at.checked_sub(1).map_or(plan.rate, |before| Some(stages[before].rate))?;
+    Some((first, rate, duration))
 }
 
 fn cell(plan: &BenchmarkPlan, targets: &Targets, step: PlannedCell) -> Result<Cell, BenchError> {
@@ -238,17 +248,29 @@ fn cell(plan: &BenchmarkPlan, targets: &Targets, step: PlannedCell) -> Result<Ce
     // An upgrade replaces the process whose id is known.
     let has_pids = step.target != BenchmarkTarget::Direct && plan.scenario != BenchmarkScenario::ProxyUpgrade;
     let is_burst = plan.scenario == BenchmarkScenario::Burst && step.phase == Some(BenchmarkPhase::During);
+    let (rate, last_rate, duration) = match step.phase {
+        Some(BenchmarkPhase::Stage(number)) => {
+            let stage = stage(plan, number);
+            let (first, last, duration) =
+                stage.ok_or_else(|| BenchError::Plan("its stages need requests per second".to_owned()))?;
+            (Some(first), Some(last), duration)
+        }
+        _ => (plan.rate.map(|rate| if is_burst { rate * BURST } else { rate }), None, plan.duration),
+    };
+    let requests = plan.load.requests.as_slice().into();
     Ok(Cell {
         name: name(step.target).to_owned(),
-        destination: LoadTarget { address, tls, authority, path: plan.path.clone() },
+        destination: LoadTarget { address, tls, authority, path: plan.path.clone(), requests },
         protocol,
         mode: if plan.fresh_connections { Mode::Fresh } else { Mode::Keepalive },
-        rate: plan.rate.map(|rate| if is_burst { rate * BURST } else { rate }),
+        rate,
+        last_rate,
+        think_time: plan.load.think_time,
         request_timeout: REQUEST_TIMEOUT,
         concurrency: step.concurrency,
         workers: None,
         warmup: plan.warmup,
-        duration: plan.duration,
+        duration,
         pids: if has_pids { endpoint.pids.clone() } else { Vec::new() },
         app_pid: targets.app_pid,
     })
@@ -276,10 +298,12 @@ pub(crate) fn direct_cell(address: UpstreamAddress, gate: &BenchmarkGate) -> Cel
     };
     Cell {
         name: "the new release".to_owned(),
-        destination: LoadTarget { address, tls: None, authority, path: gate.path.clone() },
+        destination: LoadTarget { address, tls: None, authority, path: gate.path.clone(), requests: [].into() },
         protocol: Protocol::Http1,
         mode: Mode::Keepalive,
         rate: None,
+        last_rate: None,
+        think_time: Duration::ZERO,
         request_timeout: REQUEST_TIMEOUT,
         concurrency: gate.concurrency,
         warmup: gate.warmup,
@@ -346,7 +370,7 @@ fn row(
 mod tests {
     use std::time::Duration;
 
-    use fairlead_model::{AppId, AppKey, EnvironmentId, RunId};
+    use fairlead_model::{AppId, AppKey, BenchmarkLoad, EnvironmentId, RunId};
 
     use super::*;
 
@@ -367,6 +391,7 @@ mod tests {
             scenario: BenchmarkScenario::Matrix,
             fresh_connections: false,
             rate: None,
+            load: BenchmarkLoad::default(),
         };
         let cells: Vec<_> = order(&plan).map(|step| (step.round, step.protocol, step.target)).collect();
         let round = [

@@ -44,11 +44,19 @@ enum ParserState {
 pub(crate) struct ResponseParser {
     state: ParserState,
     response: Response,
+    /// True for responses to HEAD, which have no body.
+    is_head: bool,
 }
 
 impl ResponseParser {
     pub(crate) fn new() -> Self {
-        Self { state: ParserState::Head, response: Response { status: 0, body_bytes: 0, closes: false } }
+        let response = Response { status: 0, body_bytes: 0, closes: false };
+        Self { state: ParserState::Head, response, is_head: false }
+    }
+
+    /// Prepares for the response to the next request.
+    pub(crate) fn expect(&mut self, is_head: bool) {
+        self.is_head = is_head;
     }
 
     /// Continues parsing. If `response` is `None`, it needs more bytes after the unconsumed ones.
@@ -116,7 +124,7 @@ impl ResponseParser {
                 self.response.closes = header.value.eq_ignore_ascii_case(b"close");
             }
         }
-        if matches!(status, 204 | 304) {
+        if self.is_head || matches!(status, 204 | 304) {
             self.state = ParserState::Sized(0);
         }
         self.response.closes |= matches!(self.state, ParserState::UntilClose);
@@ -203,6 +211,14 @@ mod tests {
         assert_eq!(responses, []);
         assert_eq!(reader.close(), Some(Response { status: 200, body_bytes: 10, closes: true }));
         assert_eq!(read_in_pieces(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhel", 9).1.close(), None);
+    }
+
+    #[test]
+    fn a_response_to_head_ends_with_its_head() {
+        let mut reader = ResponseParser::new();
+        reader.expect(true);
+        let progress = reader.advance(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n").unwrap();
+        assert_eq!(progress.response, Some(Response { status: 200, body_bytes: 0, closes: false }));
     }
 
     #[test]

@@ -17,8 +17,9 @@ use crate::http1::KeptClient;
 use crate::http2::Http2;
 use crate::http3::Http3;
 use crate::mode::Mode;
-use crate::multiplexed::{Multiplexed, SharedConnection, StreamClient};
+use crate::multiplexed::{self, Multiplexed, SharedConnection, StreamClient};
 use crate::open_loop::{self, OpenLoop};
+use crate::order::RequestOrder;
 use crate::pacer::Pacer;
 use crate::tally::{BusyClock, LoadTally};
 use crate::{http1, keepalive};
@@ -31,6 +32,8 @@ pub(crate) struct WorkerTask {
     pub(crate) mode: Mode,
     /// `None`: closed loop.
     pub(crate) open_loop: Option<OpenLoop>,
+    /// Time of a client between a response and its next request, in a closed loop.
+    pub(crate) think_time: Duration,
     pub(crate) request_timeout: Duration,
     /// True if the workers do not take all cores.
     pub(crate) leaves_cores: bool,
@@ -78,15 +81,19 @@ fn raise_priority() {
 
 async fn work(task: WorkerTask, pacer: Pacer) -> LoadTally {
     let WorkerTask { destination, protocol, mode, open_loop, request_timeout, clients, first_client, .. } = task;
-    let WorkerTask { ready, mut window, cancel, .. } = task;
+    let WorkerTask { ready, mut window, cancel, think_time, .. } = task;
     let tally = RefCell::new(LoadTally::default());
     let openings = Semaphore::new(OPENINGS_MAX);
     let announcement = window.clone();
     let sockets = ClientSockets::default();
     let busy = RefCell::new(BusyClock::new(clients));
+    let weights: Vec<u32> = destination.requests.iter().map(|request| request.weight).collect();
+    let order = RequestOrder::new(&weights);
     let shared = Rc::new(Shared {
         destination,
         mode,
+        order,
+        think_time,
         request_timeout,
         pacer,
         busy,
@@ -105,13 +112,14 @@ async fn work(task: WorkerTask, pacer: Pacer) -> LoadTally {
             tasks.spawn_local(keepalive::run(shared.clone(), clients));
         }
         Protocol::Http1 => {
+            let requests = http1::requests(&shared.destination, matches!(mode, Mode::Fresh | Mode::Resumed));
             for client in first_client..first_client + clients {
                 match open_loop {
                     Some(open_loop) => {
-                        let requester = KeptClient::new(&shared.destination);
+                        let requester = KeptClient::new(requests.clone());
                         tasks.spawn_local(open_loop::run(shared.clone(), open_loop, client, requester))
                     }
-                    None => tasks.spawn_local(http1::run(shared.clone())),
+                    None => tasks.spawn_local(http1::run(shared.clone(), requests.clone())),
                 };
             }
         }
@@ -144,17 +152,21 @@ fn spawn_streams<P: Multiplexed>(
     first_client: u32,
     clients: u32,
 ) {
-    let mut connection = SharedConnection::<P>::new(shared.clone());
+    let requests = match multiplexed::requests::<P>(&shared.destination) {
+        Ok(requests) => requests,
+        Err(error) => return shared.failed(&error),
+    };
+    let mut connection = SharedConnection::<P>::new(shared.clone(), requests.clone());
     for number in 0..clients {
         if number > 0 && number.is_multiple_of(STREAMS_PER_CONNECTION) {
-            connection = SharedConnection::new(shared.clone());
+            connection = SharedConnection::new(shared.clone(), requests.clone());
         }
-        match (StreamClient::new(connection.clone()), open_loop) {
-            (Ok(client), None) => tasks.spawn_local(client.run()),
-            (Ok(client), Some(open_loop)) => {
+        let client = StreamClient::new(connection.clone());
+        match open_loop {
+            None => tasks.spawn_local(client.run()),
+            Some(open_loop) => {
                 tasks.spawn_local(open_loop::run(shared.clone(), open_loop, first_client + number, client))
             }
-            (Err(error), _) => return shared.failed(&error),
         };
     }
 }

@@ -53,6 +53,8 @@ struct Waiting {
 enum AppResponse {
     Default,
     Bytes(usize),
+    /// Head of a response with this length, to HEAD.
+    Head(usize),
     Error,
     NotFound,
 }
@@ -234,18 +236,28 @@ impl AppServer {
                 connection.body_left = length.ok_or_else(|| Error::other("invalid content length"))?;
             }
         }
+        let is_head = request.method == Some("HEAD");
         let path = request.path.unwrap_or("/");
         let path = path.split_once('?').map_or(path, |(path, _)| path);
         let number = |prefix: &str| path.strip_prefix(prefix).and_then(|number| number.parse::<u64>().ok());
         if let Some(milliseconds) = number("/delay/") {
-            return Ok((response, Duration::from_millis(milliseconds).min(DELAY_MAX)));
+            return Ok((self.to_method(response, is_head), Duration::from_millis(milliseconds).min(DELAY_MAX)));
         }
         if let Some(bytes) = number("/bytes/") {
             let bytes = usize::try_from(bytes).unwrap_or(usize::MAX).min(BODY_BYTES_MAX);
-            return Ok((AppResponse::Bytes(bytes), Duration::ZERO));
+            return Ok((self.to_method(AppResponse::Bytes(bytes), is_head), Duration::ZERO));
         }
         let response = if path == "/" { response } else { AppResponse::NotFound };
-        Ok((response, self.settings.response_delay))
+        Ok((self.to_method(response, is_head), self.settings.response_delay))
+    }
+
+    /// Leaves the body out of a response to HEAD.
+    fn to_method(&self, response: AppResponse, is_head: bool) -> AppResponse {
+        match response {
+            AppResponse::Default if is_head => AppResponse::Head(self.settings.response_bytes as usize),
+            AppResponse::Bytes(bytes) if is_head => AppResponse::Head(bytes),
+            _ => response,
+        }
     }
 
     fn send_due(&self, connection: &mut AppConnection) -> Result<()> {
@@ -261,6 +273,7 @@ impl AppServer {
         match response {
             AppResponse::Default => connection.send(&self.default),
             AppResponse::Bytes(bytes) => connection.send(&ok(bytes)),
+            AppResponse::Head(bytes) => connection.send(&head(bytes)),
             AppResponse::Error => connection.send(b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n"),
             AppResponse::NotFound => connection.send(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"),
         }
@@ -289,8 +302,11 @@ impl AppConnection {
 }
 
 fn ok(body_bytes: usize) -> Vec<u8> {
-    let head = format!("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: {body_bytes}\r\n\r\n");
-    [head.into_bytes(), vec![b'x'; body_bytes]].concat()
+    [head(body_bytes), vec![b'x'; body_bytes]].concat()
+}
+
+fn head(body_bytes: usize) -> Vec<u8> {
+    format!("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: {body_bytes}\r\n\r\n").into_bytes()
 }
 
 #[cfg(test)]
@@ -333,6 +349,8 @@ mod tests {
         let mut stream = start(LabApp { response_bytes: 2, response_delay: Duration::ZERO, error_every: 0 });
         let whole = ask(&mut stream, "GET /bytes/1000000 HTTP/1.1\r\n\r\n", ok(1_000_000).len());
         assert!(whole.ends_with("xxx"));
+        let to_head = ask(&mut stream, "HEAD /bytes/5 HTTP/1.1\r\n\r\nHEAD / HTTP/1.1\r\n\r\n", 2 * head(5).len());
+        assert_eq!(to_head.into_bytes(), [head(5), head(2)].concat());
         assert!(ask(&mut stream, "GET /nothing HTTP/1.1\r\n\r\n", 12).ends_with("404"));
     }
 }

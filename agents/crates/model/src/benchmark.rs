@@ -103,6 +103,8 @@ pub enum BenchmarkPhase {
     Before,
     During,
     After,
+    /// Stage of an open loop, from 1.
+    Stage(u32),
 }
 
 /// Program behind a target of the lab.
@@ -140,6 +142,36 @@ impl NetworkPath {
     }
 }
 
+/// Requests of a plan beyond one GET of its path. Empty by default.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct BenchmarkLoad {
+    /// Empty: GET of the plan's path.
+    pub requests: Vec<BenchmarkRequest>,
+    /// Time of a client between a response and its next request, in a closed loop.
+    pub think_time: Duration,
+    /// Stages of an open loop, each a row of its own.
+    pub stages: Vec<BenchmarkStage>,
+}
+
+/// One of several requests.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BenchmarkRequest {
+    pub method: String,
+    pub path: String,
+    pub headers: Vec<(String, String)>,
+    pub body: String,
+    /// Number of times in a sequence that has the sum of all weights.
+    pub weight: u32,
+}
+
+/// Part of an open loop. Its rate changes evenly from that of the stage before.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct BenchmarkStage {
+    pub duration: Duration,
+    /// Requests per second at its end.
+    pub rate: f64,
+}
+
 /// Targets × protocols × concurrency, repeated in rounds so that noise is shared.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct BenchmarkPlan {
@@ -167,6 +199,17 @@ pub struct BenchmarkPlan {
     pub fresh_connections: bool,
     /// Requests per second of an open loop, over all clients; `None`: a closed loop.
     pub rate: Option<f64>,
+    pub load: BenchmarkLoad,
+}
+
+impl BenchmarkPlan {
+    /// Returns the phases of each combination: its stages, or those of its scenario.
+    pub fn phases(&self) -> Vec<Option<BenchmarkPhase>> {
+        if self.load.stages.is_empty() {
+            return self.scenario.phases().to_vec();
+        }
+        (1..).zip(&self.load.stages).map(|(number, _)| Some(BenchmarkPhase::Stage(number))).collect()
+    }
 }
 
 /// Result of one combination of target, protocol and concurrency in one round.

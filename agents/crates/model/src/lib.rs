@@ -21,8 +21,8 @@ pub mod message {
 }
 
 pub use benchmark::{
-    BenchmarkPhase, BenchmarkPlan, BenchmarkProgram, BenchmarkProtocol, BenchmarkRow, BenchmarkScenario,
-    BenchmarkTarget, LabApp, NetworkPath,
+    BenchmarkLoad, BenchmarkPhase, BenchmarkPlan, BenchmarkProgram, BenchmarkProtocol, BenchmarkRequest, BenchmarkRow,
+    BenchmarkScenario, BenchmarkStage, BenchmarkTarget, LabApp, NetworkPath,
 };
 pub use benchmark_gate::{BenchmarkGate, BenchmarkMetric, BenchmarkThreshold, ThresholdBound};
 pub use certificate::{

@@ -1,8 +1,8 @@
 //! Benchmark plans of desired state, and the status of their runs in reports.
 
 use fairlead_model::{
-    BenchmarkPhase, BenchmarkPlan, BenchmarkProgram, BenchmarkProtocol, BenchmarkRow, BenchmarkScenario,
-    BenchmarkStatus, BenchmarkTarget, LabApp, NetworkPath, StateError,
+    BenchmarkLoad, BenchmarkPhase, BenchmarkPlan, BenchmarkProgram, BenchmarkProtocol, BenchmarkRequest, BenchmarkRow,
+    BenchmarkScenario, BenchmarkStage, BenchmarkStatus, BenchmarkTarget, LabApp, NetworkPath, StateError,
 };
 
 use crate::agent;
@@ -11,6 +11,26 @@ use crate::render::{failure, saturate, work};
 
 /// Highest rate of an open loop, in requests per second.
 const RATE_MAX: f64 = 1e6;
+const REQUESTS_MAX: u64 = 50;
+const STAGES_MAX: u64 = 10;
+const HEADERS_MAX: u64 = 20;
+const HEADER_BYTES_MAX: u64 = 8192;
+/// Most bytes of all bodies of a plan.
+const BODY_BYTES_MAX: u64 = 1 << 20;
+const METHODS: [&str; 7] = ["GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"];
+/// Headers that the generator decides, or that belong to one connection (RFC 9110, section 7.6.1).
+const RESERVED_HEADERS: [&str; 10] = [
+    "host",
+    "content-length",
+    "connection",
+    "keep-alive",
+    "proxy-connection",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+    "expect",
+];
 
 pub(crate) fn plan(at: &str, spec: agent::BenchmarkPlan) -> Result<BenchmarkPlan, StateError> {
     host(&format!("{at}.host"), &spec.host)?;
@@ -27,8 +47,13 @@ pub(crate) fn plan(at: &str, spec: agent::BenchmarkPlan) -> Result<BenchmarkPlan
     }
     within(at, "repeats", spec.repeats.into(), 1, 100)?;
     let scenario = scenario(spec.scenario).ok_or_else(|| unknown("scenario"))?;
+    let load = load(at, spec.requests, spec.think_time_ms, spec.stages)?;
+    if !load.stages.is_empty() && (spec.requests_per_second <= 0.0 || scenario != BenchmarkScenario::Matrix) {
+        return Err(wrong(&format!("{at}.stages"), "needs a rate and no scenario"));
+    }
     // One report carries all rows and must fit a frame of the link.
-    let cells = (targets.len() * protocols.len() * spec.concurrency.len() * scenario.phases().len()) as u64;
+    let phases = scenario.phases().len().max(load.stages.len());
+    let cells = (targets.len() * protocols.len() * spec.concurrency.len() * phases) as u64;
     within(at, "rows", cells.saturating_mul(spec.repeats.into()), 1, 400)?;
     within(at, "duration_ms", spec.duration_ms.into(), 1, 600_000)?;
     within(at, "warmup_ms", spec.warmup_ms.into(), 0, 600_000)?;
@@ -64,7 +89,65 @@ pub(crate) fn plan(at: &str, spec: agent::BenchmarkPlan) -> Result<BenchmarkPlan
         scenario,
         fresh_connections: spec.connection == i32::from(agent::BenchmarkConnection::Fresh),
         rate: (rate > 0.0).then_some(rate),
+        load,
     })
+}
+
+fn load(
+    at: &str,
+    requests: Vec<agent::BenchmarkRequest>,
+    think_time_ms: u32,
+    stages: Vec<agent::BenchmarkStage>,
+) -> Result<BenchmarkLoad, StateError> {
+    within(at, "requests", requests.len() as u64, 0, REQUESTS_MAX)?;
+    within(at, "bodies", requests.iter().map(|request| request.body.len() as u64).sum(), 0, BODY_BYTES_MAX)?;
+    within(at, "think_time_ms", think_time_ms.into(), 0, 600_000)?;
+    within(at, "stages", stages.len() as u64, 0, STAGES_MAX)?;
+    let requests = (0..).zip(requests).map(|(number, spec)| request(&format!("{at}.requests[{number}]"), spec));
+    let stages = stages.into_iter().map(|stage| {
+        within(at, "stages.duration_ms", stage.duration_ms.into(), 1, 600_000)?;
+        let rate = stage.requests_per_second;
+        if !(rate > 0.0 && rate <= RATE_MAX) {
+            return Err(wrong(&format!("{at}.stages"), format!("has the rate {rate}, not within 0 and {RATE_MAX}")));
+        }
+        Ok(BenchmarkStage { duration: milliseconds(stage.duration_ms), rate })
+    });
+    Ok(BenchmarkLoad {
+        requests: requests.collect::<Result<_, _>>()?,
+        think_time: milliseconds(think_time_ms),
+        stages: stages.collect::<Result<_, _>>()?,
+    })
+}
+
+fn request(at: &str, spec: agent::BenchmarkRequest) -> Result<BenchmarkRequest, StateError> {
+    if !METHODS.contains(&spec.method.as_str()) {
+        return Err(wrong(&format!("{at}.method"), "is not a method of a benchmark"));
+    }
+    path(&format!("{at}.path"), &spec.path)?;
+    within(at, "weight", spec.weight.into(), 1, 1000)?;
+    within(at, "headers", spec.headers.len() as u64, 0, HEADERS_MAX)?;
+    let headers = spec.headers.into_iter().map(|agent::BenchmarkHeader { name, value }| {
+        within(at, "headers.length", (name.len() + value.len()) as u64, 1, HEADER_BYTES_MAX)?;
+        let is_token = !name.is_empty() && name.bytes().all(is_token_byte);
+        // A line break would begin another header.
+        let is_value = value.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic());
+        if !is_token || !is_value || RESERVED_HEADERS.iter().any(|reserved| name.eq_ignore_ascii_case(reserved)) {
+            return Err(wrong(&format!("{at}.headers"), "holds a header that a benchmark can't send"));
+        }
+        Ok((name, value))
+    });
+    Ok(BenchmarkRequest {
+        headers: headers.collect::<Result<_, _>>()?,
+        method: spec.method,
+        path: spec.path,
+        body: spec.body,
+        weight: spec.weight,
+    })
+}
+
+/// RFC 9110, section 5.6.2.
+fn is_token_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }
 
 fn target(name: i32) -> Option<BenchmarkTarget> {
@@ -150,7 +233,7 @@ pub(crate) fn row(row: BenchmarkRow) -> agent::BenchmarkRow {
         }
         .into(),
         phase: match row.phase {
-            None => agent::BenchmarkPhase::Unspecified,
+            None | Some(BenchmarkPhase::Stage(_)) => agent::BenchmarkPhase::Unspecified,
             Some(BenchmarkPhase::Before) => agent::BenchmarkPhase::Before,
             Some(BenchmarkPhase::During) => agent::BenchmarkPhase::During,
             Some(BenchmarkPhase::After) => agent::BenchmarkPhase::After,
@@ -171,6 +254,10 @@ pub(crate) fn row(row: BenchmarkRow) -> agent::BenchmarkRow {
         clients: row.clients,
         latency_max_us: row.latency_max_us,
         unsent: row.unsent,
+        stage: match row.phase {
+            Some(BenchmarkPhase::Stage(number)) => number,
+            _ => 0,
+        },
     }
 }
 

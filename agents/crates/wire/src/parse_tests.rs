@@ -308,3 +308,50 @@ fn a_state_for_another_server_or_beyond_this_agent_is_refused() {
     assert!(matches!(parse(&state), Err(StateError::Capability { capability }) if capability == "teleport"));
     assert!(desired_state(b"\xff\xff", &server()).is_err());
 }
+
+#[test]
+fn requests_of_a_benchmark_are_bounded_and_can_not_smuggle_headers() {
+    let request = agent::BenchmarkRequest {
+        method: "POST".into(),
+        path: "/orders".into(),
+        headers: vec![agent::BenchmarkHeader { name: "X-Kind".into(), value: "a b".into() }],
+        body: "{}".into(),
+        weight: 3,
+    };
+    let with = |change: &dyn Fn(&mut agent::BenchmarkPlan)| {
+        let mut state = good();
+        state.benchmarks[0].requests = vec![request.clone()];
+        change(&mut state.benchmarks[0]);
+        parse(&state)
+    };
+    let load = with(&|_| ()).unwrap().benchmarks[0].load.clone();
+    assert_eq!(load.requests[0].headers, [("X-Kind".to_owned(), "a b".to_owned())]);
+    assert_eq!((load.requests[0].weight, load.requests[0].body.as_str()), (3, "{}"));
+    for (name, value) in
+        [("Host", "a"), ("transfer-encoding", "chunked"), ("X\r\nY", "a"), ("X", "a\r\nY: b"), ("", "")]
+    {
+        let header = agent::BenchmarkHeader { name: name.into(), value: value.into() };
+        assert!(with(&|plan| plan.requests[0].headers = vec![header.clone()]).is_err(), "{name}");
+    }
+    assert!(with(&|plan| plan.requests[0].method = "CONNECT".into()).is_err());
+    assert!(with(&|plan| plan.requests[0].path = "/a b".into()).is_err());
+    assert!(with(&|plan| plan.requests[0].weight = 0).is_err());
+    assert!(with(&|plan| plan.requests = vec![request.clone(); 51]).is_err());
+    assert!(with(&|plan| plan.requests[0].body = "x".repeat(2 << 20)).is_err());
+}
+
+#[test]
+fn stages_of_a_benchmark_need_a_rate_and_count_as_rows() {
+    let with = |count: usize, rate: f64| {
+        let mut state = good();
+        let plan = &mut state.benchmarks[0];
+        plan.requests_per_second = rate;
+        plan.stages = vec![agent::BenchmarkStage { duration_ms: 500, requests_per_second: 20.0 }; count];
+        plan.repeats = 20;
+        parse(&state)
+    };
+    assert_eq!(with(2, 10.0).unwrap().benchmarks[0].load.stages.len(), 2);
+    assert!(with(2, 0.0).is_err());
+    // 2 targets, 2 levels, 20 rounds and 6 stages are 480 rows.
+    assert!(with(6, 10.0).is_err());
+}

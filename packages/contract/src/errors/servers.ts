@@ -59,6 +59,9 @@ export const serverErrors = {
       retryable: true,
     },
   ),
+  'benchmark.load_unsupported': conflict(
+    'The agent of this server cannot send the requests, think time or stages of this plan. Upgrade it first.',
+  ),
   'benchmark.no_domain': conflict('The app has no domain to send requests to. Attach one first.'),
   'benchmark.app_not_running': failed('The app has no healthy instance to measure. Deploy it, then start a new run.'),
   'benchmark.target_unreachable': failed(
@@ -74,7 +77,7 @@ export const serverErrors = {
   ),
   'benchmark_plan.no_schedule': conflict('This benchmark plan has no schedule. Set one first.'),
   'benchmark_plan.not_schedulable': conflict(
-    'A plan with this scenario acts on the app or its server, so it has no schedule. Choose another scenario, or remove the schedule.',
+    'This plan acts on the app or its server, or its requests may change data, so it has no schedule. Choose another scenario or other requests, or remove the schedule.',
   ),
   'benchmark_plan.late': conflict('The control plane did not run at the scheduled time.'),
   'benchmark_plan.too_many': conflict('This app has 50 benchmark plans already. Delete one first.'),

@@ -1,9 +1,12 @@
 // Requires that a plan may have a schedule: one runs without a person whose permissions could be asked for.
 import type { BenchmarkPlan } from '../benchmark/index.ts';
+import { mayChangeData } from '../benchmark/load.ts';
 import { LIVE_SCENARIOS } from '../benchmark/schema.ts';
 import { AppError } from '../kernel/index.ts';
 
 /** Throws benchmark_plan.not_schedulable. */
-export function requireSchedulable(planId: string, { scenario }: BenchmarkPlan): void {
-  if (LIVE_SCENARIOS.includes(scenario)) throw new AppError('benchmark_plan.not_schedulable', { planId, scenario });
+export function requireSchedulable(planId: string, plan: BenchmarkPlan): void {
+  const { scenario } = plan;
+  if (LIVE_SCENARIOS.includes(scenario) || mayChangeData(plan))
+    throw new AppError('benchmark_plan.not_schedulable', { planId, scenario });
 }

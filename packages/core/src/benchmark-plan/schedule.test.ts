@@ -147,6 +147,14 @@ test('a plan that acts on the app or its server has no schedule', async () => {
   await expect(refused).rejects.toMatchObject({ code: 'benchmark_plan.not_schedulable' });
 });
 
+test('a plan whose requests may change data has no schedule', async () => {
+  await schedule();
+  const { version } = await world.tenant((ctx) => getPlan(ctx, { planId }));
+  const { load } = benchmarkPlanSchema.parse({ load: { requests: [{ method: 'POST', path: '/orders' }] } });
+  const refused = world.tenant((ctx) => updatePlan(ctx, { planId, version, plan: { ...plan, load } }));
+  await expect(refused).rejects.toMatchObject({ code: 'benchmark_plan.not_schedulable' });
+});
+
 test('protection of the environment pauses its schedules', async () => {
   await schedule();
   const { environmentId } = await world.tenant((ctx) => getPlan(ctx, { planId }));

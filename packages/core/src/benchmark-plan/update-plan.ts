@@ -1,5 +1,7 @@
 // Renames a saved plan or replaces its content, unless another member changed it first.
 import { changedFields, recordAudit } from '../audit/index.ts';
+import { redactLoad } from '../benchmark/load.ts';
+import { benchmarkPlanSchema } from '../benchmark/schema.ts';
 import { AppError, type Ctx, isUniqueViolation } from '../kernel/index.ts';
 import { requireSchedulable } from './schedulable.ts';
 import type { SavedPlanRef, UpdatePlanInput } from './schema.ts';
@@ -28,8 +30,8 @@ export async function updatePlan(ctx: Ctx, { planId, version, name, plan }: Upda
     throw error;
   }
   const changes = changedFields(
-    { name: before.name, plan: JSON.stringify(before.plan) },
-    { name, plan: plan === undefined ? undefined : JSON.stringify(plan) },
+    { name: before.name, plan: auditedPlan(before.plan) },
+    { name, plan: plan === undefined ? undefined : auditedPlan(plan) },
   );
   await recordAudit(ctx, {
     action: 'benchmark.update_plan',
@@ -38,4 +40,10 @@ export async function updatePlan(ctx: Ctx, { planId, version, name, plan }: Upda
     after: { appName: before.appName, ...changes.after },
   });
   return { planId };
+}
+
+/** Text of a plan without values of headers and without bodies. */
+function auditedPlan(stored: unknown): string {
+  const plan = benchmarkPlanSchema.parse(stored);
+  return JSON.stringify({ ...plan, load: redactLoad(plan.load) });
 }

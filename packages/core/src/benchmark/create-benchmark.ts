@@ -1,11 +1,13 @@
 // Starts a benchmark: checks its target and plan, and puts it into the queue of its server.
 import { isDeepStrictEqual } from 'node:util';
+import { supports } from '@fairlead/contract/capabilities';
 import { newId } from '@fairlead/contract/ids';
 import { recordAudit } from '../audit/index.ts';
 import { AppError, actorUserId, type Ctx, notifyChange } from '../kernel/index.ts';
 import { requirePlacement } from '../placement/index.ts';
 import { bumpServer, isConnected } from '../server/index.ts';
 import { readFacts } from './facts.ts';
+import { hasOwnLoad, mayChangeData, pathsOf } from './load.ts';
 import { rowsOf } from './plan.ts';
 import { lockQueue } from './queue.ts';
 import { isPathAtOrBelow } from './rules.ts';
@@ -33,9 +35,12 @@ export async function createBenchmark(
   if (liveReleaseId === null) throw new AppError('app.not_live', { appId });
   const server = await tx.server.findFirstOrThrow({
     where: { id: serverId, organizationId },
-    select: { id: true, connectedGateway: true, lastSeenAt: true },
+    select: { id: true, connectedGateway: true, lastSeenAt: true, capabilities: true },
   });
   if (!isConnected(server, ctx.clock.now())) throw new AppError('server.not_connected', { serverId: server.id });
+  if (hasOwnLoad(plan.load) && !supports(server.capabilities, 'benchmark.load')) {
+    throw new AppError('benchmark.load_unsupported', { serverId: server.id });
+  }
 
   const domains = await tx.domain.findMany({
     where: { appId, organizationId, environmentId, NOT: { host: { startsWith: '*.' } } },
@@ -43,11 +48,14 @@ export async function createBenchmark(
     orderBy: [{ createdAt: 'asc' }, { host: 'asc' }, { pathPrefix: 'asc' }],
   });
   // Only domains of this app: a benchmark must not put load on another owner's server.
+  const paths = pathsOf(plan);
+  const serves = (host: string, path: string) =>
+    domains.some((domain) => domain.host === host && isPathAtOrBelow(path, domain.pathPrefix));
   const host =
     plan.upstream === 'lab'
       ? LAB_HOST
       : domains.find(
-          (domain) => (plan.host ?? domain.host) === domain.host && isPathAtOrBelow(plan.path, domain.pathPrefix),
+          (domain) => (plan.host ?? domain.host) === domain.host && paths.every((path) => serves(domain.host, path)),
         )?.host;
   if (host === undefined) throw new AppError('benchmark.no_domain', { appId });
 
@@ -74,7 +82,7 @@ export async function createBenchmark(
   await recordAudit(ctx, {
     action: 'benchmark.create',
     target: { kind: 'benchmark', id: runId, label: host },
-    after: { appId, environmentId, serverId: server.id, rows: rowsOf(plan) },
+    after: { appId, environmentId, serverId: server.id, rows: rowsOf(plan), mayChangeData: mayChangeData(plan) },
   });
   await notifyChange(ctx, { kind: 'benchmark', id: runId, appId });
   ctx.log.info({ runId, appId, actor: ctx.actor }, 'queued a benchmark');

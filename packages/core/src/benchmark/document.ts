@@ -2,6 +2,7 @@
 // again. Its JSON Schema is docs/benchmarks/run.schema.json. A change that older readers can't follow gets another `format`.
 import { runIdSchema } from '@fairlead/contract/ids';
 import { z } from 'zod';
+import { describeLoad } from './load.ts';
 import {
   type BenchmarkProgram,
   type BenchmarkScenarioName,
@@ -44,7 +45,9 @@ const rowSchema = z.object({
   connection: connectionSchema
     .default('reused')
     .describe('reused: kept open; fresh: one for each request; resumed: the same with a TLS ticket; idle: silent.'),
-  phase: name.nullish().describe('Part of a scenario with an event in it: `before`, `during` or `after` it.'),
+  phase: name
+    .nullish()
+    .describe('Part of a scenario: `before`, `during` or `after` its event, or `stage-1` and so on of its plan.'),
   networkPath: name.nullable().describe('Path to the app. Rows of different network paths are not comparable.'),
   concurrency: count.describe('Concurrent clients.'),
   clients: count.nullish().describe('Clients that received a response.'),
@@ -91,10 +94,12 @@ export const benchmarkDocumentSchema = z.object({
   createdAt: z.iso.datetime(),
   startedAt: z.iso.datetime().nullable(),
   finishedAt: z.iso.datetime().nullable(),
-  command: z.string().max(1000).nullable().describe('Command that measures this again.'),
+  command: z.string().max(4000).nullable().describe('Command that measures this again.'),
   method: z.array(sentence).max(50).describe('What a reader has to know about the measurement.'),
   warmupMs: count.nullable().describe('Time of load before each measurement.'),
-  plan: storedPlanSchema.nullable().describe('Plan of a run of the product.'),
+  plan: storedPlanSchema
+    .nullable()
+    .describe('Plan of a run of the product, without values of headers and without bodies.'),
   facts: factsSchema.nullable().describe('What was measured: release, agent and machine.'),
   scenarios: z.array(z.object({ name, description: sentence })).max(100),
   targets: z.array(targetSchema).max(TARGETS_MAX),
@@ -202,7 +207,7 @@ export function describeRun(
   return {
     title: `Benchmark of ${plan.host}${plan.path}`,
     command: null,
-    method: [],
+    method: describeLoad(plan),
     warmupMs: plan.warmupMs,
     scenarios: [runScenarios[plan.scenario]],
     targets: [...new Set([...plan.targets, ...rows.map(({ target }) => target)])].map((target) => {

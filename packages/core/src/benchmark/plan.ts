@@ -1,5 +1,6 @@
 // Arithmetic and rules of a plan: its rows, its time limit and what it can't combine. Pure; the browser uses it too, so it
 // imports no schema.
+import { loadFaults, plainLoad } from './load.ts';
 import type { BenchmarkPlan, BenchmarkProtocolName, BenchmarkScenarioName, BenchmarkTargetName } from './schema.ts';
 
 /** Fields of a plan that measures an app's plain matrix. */
@@ -9,12 +10,15 @@ export const plainPlan = {
   connection: 'reused',
   requestsPerSecond: null,
   labApp: { responseBytes: 13, responseDelayMs: 0, errorEvery: 0 },
+  load: plainLoad,
 } as const;
 
 /** Most rows of a run: one report of the agent carries all of them. */
 export const ROWS_MAX = 400;
 /** Most bytes of responses that all clients of the lab wait for at once: the app and the proxies hold them in memory. */
 const LAB_BYTES_MAX = 256 * 1024 * 1024;
+/** Longest load of a run. */
+const LOAD_MS_MAX = 4 * 3_600_000;
 /** Most clients of an app. More would measure its server, not the app: the lab is for that. */
 export const LIVE_CONCURRENCY_MAX = 1024;
 
@@ -33,8 +37,22 @@ export function speaks(target: BenchmarkTargetName, protocol: BenchmarkProtocolN
 
 export function rowsOf(plan: BenchmarkPlan): number {
   const pairs = plan.targets.flatMap((target) => plan.protocols.filter((protocol) => speaks(target, protocol)));
-  const phases = plan.scenario === 'matrix' ? 1 : 3;
-  return pairs.length * phases * plan.concurrency.length * plan.repeats;
+  return pairs.length * phasesOf(plan) * plan.concurrency.length * plan.repeats;
+}
+
+/** A stage is a row of its own. */
+function phasesOf({ scenario, load }: BenchmarkPlan): number {
+  if (load.stages.length > 0) return load.stages.length;
+  return scenario === 'matrix' ? 1 : 3;
+}
+
+/** Warm-up and measured time of all rows. */
+export function loadMs(plan: BenchmarkPlan): number {
+  const { stages } = plan.load;
+  const rows = rowsOf(plan);
+  if (stages.length === 0) return rows * (plan.durationMs + plan.warmupMs);
+  const stagesMs = stages.reduce((sum, { durationMs }) => sum + durationMs, 0);
+  return rows * plan.warmupMs + (rows / stages.length) * stagesMs;
 }
 
 /**
@@ -43,7 +61,7 @@ export function rowsOf(plan: BenchmarkPlan): number {
  */
 export function timeLimitMs(plan: BenchmarkPlan): number {
   const programsMs = plan.upstream === 'lab' ? 25_000 * plan.targets.length : 0;
-  return 5 * 60_000 + programsMs + 2 * rowsOf(plan) * (plan.durationMs + plan.warmupMs);
+  return 5 * 60_000 + programsMs + 2 * loadMs(plan);
 }
 
 export interface PlanFault {
@@ -56,7 +74,8 @@ export interface PlanFault {
     | 'scenario'
     | 'connection'
     | 'requestsPerSecond'
-    | 'repeats';
+    | 'repeats'
+    | 'load';
   readonly message: string;
 }
 
@@ -74,6 +93,8 @@ export function planFaults(plan: BenchmarkPlan): PlanFault[] {
       `The plan has ${rowsOf(plan)} rows, and a run has at most ${ROWS_MAX}. Choose fewer combinations.`,
     );
   }
+  for (const message of loadFaults(plan)) fault('load', message);
+  if (loadMs(plan) > LOAD_MS_MAX) fault('load', 'The stages of all rows take longer than 4 hours.');
   if (upstream === 'live') {
     if (targets.some((target) => target !== 'proxy' && target !== 'direct')) {
       fault(
@@ -90,7 +111,7 @@ export function planFaults(plan: BenchmarkPlan): PlanFault[] {
     if (LIVE_SCENARIOS.includes(scenario)) {
       fault('scenario', 'This scenario needs an app: it does not run in the lab.');
     }
-    if (plan.path !== '/') fault('path', 'The lab measures the path /.');
+    if (plan.path !== '/') fault('path', 'The lab measures the path /. Add requests for other ones.');
     if (Math.max(...plan.concurrency) * plan.labApp.responseBytes > LAB_BYTES_MAX) {
       fault('labApp', 'All clients together wait for more than 256 MiB. Choose fewer clients or smaller responses.');
     }
@@ -102,9 +123,6 @@ export function planFaults(plan: BenchmarkPlan): PlanFault[] {
   if (scenario !== 'matrix') {
     if (plan.requestsPerSecond === null) fault('requestsPerSecond', 'This scenario needs requests per second.');
     if (plan.connection === 'fresh') fault('connection', 'This scenario is measured over reused connections.');
-  }
-  if (plan.requestsPerSecond !== null && !isHttp1) {
-    fault('protocols', 'Requests per second need HTTP/1.1.');
   }
   if (plan.connection === 'fresh') {
     if (!isHttp1) fault('connection', 'Fresh connections are measured over HTTP/1.1 only.');

@@ -5,6 +5,11 @@ import { type BenchmarkDocument, benchmarkDocumentSchema } from './document.ts';
 import { publicConfiguration, publicDocumentOf } from './public-document.ts';
 import { canariesIn, withCanaries } from './redaction.testing.ts';
 
+const LOAD_WORDS = [
+  'Methods of the load: POST 100 %.',
+  'Each client waits 200 ms between a response and its next request, which is not latency.',
+];
+
 const row: BenchmarkDocument['rows'][number] = {
   ...{ position: 0, round: 0, scenario: 'ladder', target: 'proxy', protocol: 'http1', connection: 'reused' },
   ...{ phase: 'before', networkPath: 'own-network', concurrency: 8, durationMs: 2000, requests: 10, errors: 1 },
@@ -19,7 +24,15 @@ const document = benchmarkDocumentSchema.parse({
   ...{ createdAt: '2026-11-29T10:00:00.000Z', startedAt: null, finishedAt: null, warmupMs: 500 },
   command: 'curl https://shop.acme.test',
   method: ['Measured by alice.'],
-  plan: { host: 'shop.acme.test', path: '/checkout', concurrency: [8, 32], protocols: ['http1'] },
+  plan: {
+    ...{ host: 'shop.acme.test', path: '/checkout', concurrency: [8, 32], protocols: ['http1'] },
+    load: {
+      requests: [
+        { method: 'POST', path: '/checkout', headers: { 'X-Shop': 'acme' }, body: '{"buyer":"alice"}', weight: 2 },
+      ],
+      thinkTimeMs: 200,
+    },
+  },
   facts: {
     release: { id: newId('rel'), number: 7, commitHash: 'c'.repeat(40) },
     ...{ configNumber: 3, agentVersion: '0.1.0', endReleaseNumber: 7 },
@@ -78,8 +91,11 @@ describe('a public document', () => {
   });
 
   test('has no name, release, host or path of the run', () => {
-    expect(open).toMatchObject({ title: 'Benchmark of app.example', runId: null, plan: null, method: [] });
+    expect(open).toMatchObject({ title: 'Benchmark of app.example', runId: null, plan: null, method: LOAD_WORDS });
     expect(open.facts).toMatchObject({ release: null, configNumber: null });
+    expect(open.command).toContain(
+      '"load":{"requests":[{"method":"POST","path":"/","weight":2}],"thinkTimeMs":200,"stages":[]}',
+    );
     expect(JSON.stringify(open)).not.toMatch(/acme|shop|alice|checkout|trixie|c{40}/);
   });
 
@@ -91,7 +107,7 @@ describe('a public document', () => {
     const { facts } = document;
     if (facts === null) throw new Error('no facts');
     const mixed = publicDocumentOf({ ...document, facts: { ...facts, endReleaseNumber: 8 } });
-    expect(mixed.method).toEqual(['A deployment ended during the run: its rows mix two releases.']);
+    expect(mixed.method).toEqual([...LOAD_WORDS, 'A deployment ended during the run: its rows mix two releases.']);
   });
 });
 

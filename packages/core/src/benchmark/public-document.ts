@@ -9,7 +9,9 @@ import {
   runScenarios,
   targetLabels,
 } from './document.ts';
+import { describeLoad, hasOwnLoad, loadMethods } from './load.ts';
 import { publicWords } from './public-words.ts';
+import { type BenchmarkLoad, benchmarkPhaseSchema } from './schema.ts';
 
 /** Stands for the app's host. */
 export const PUBLIC_HOST = 'app.example';
@@ -21,7 +23,7 @@ const SCENARIOS: Readonly<Record<string, string>> = Object.fromEntries(
 );
 const PROTOCOLS = ['http1', 'http1-cleartext', 'http2', 'http3', 'websocket', 'grpc'];
 const PATHS = ['shared-network', 'own-network', 'unix-socket'];
-const PHASES = ['before', 'during', 'after'];
+const PHASES: readonly string[] = benchmarkPhaseSchema.options;
 const FAILURES = ['connect', 'tls', 'timeout', 'closed', 'malformed', '3xx', '4xx', '5xx'];
 const SYSTEMS = ['Debian', 'Ubuntu', 'Fedora', 'Alpine Linux', 'Arch Linux', 'CentOS', 'Rocky Linux', 'AlmaLinux'];
 const ARCHITECTURES = ['x64', 'arm64', 'x86_64', 'aarch64'];
@@ -50,6 +52,7 @@ export function publicDocumentOf(
     ...{ state, createdAt, startedAt, finishedAt },
     command: plan === null ? null : commandOf(plan),
     method: [
+      ...(plan === null ? [] : describeLoad(plan)),
       ...(isImported ? ['This run was imported: this installation did not measure it.'] : []),
       ...(mixesReleases ? ['A deployment ended during the run: its rows mix two releases.'] : []),
     ],
@@ -175,12 +178,26 @@ function commandOf(plan: NonNullable<BenchmarkDocument['plan']>): string {
       responseDelayMs: plan.labApp.responseDelayMs,
       errorEvery: plan.labApp.errorEvery,
     },
+    ...(hasOwnLoad(plan.load) ? { load: publicLoad(plan.load) } : {}),
   };
   return [
     'curl -H "Authorization: Bearer $FAIRLEAD_TOKEN" -H "Content-Type: application/json" \\',
     `  -d '${JSON.stringify({ appId: 'app_…', plan: numbers })}' \\`,
     '  "$FAIRLEAD_URL/api/v1/benchmark/create"',
   ].join('\n');
+}
+
+/** Load of other paths: methods, weights and times only. */
+function publicLoad({ requests, thinkTimeMs, stages }: BenchmarkLoad): object {
+  return {
+    requests: requests.map(({ method, weight }) => ({
+      method: loadMethods.find((each) => each === method) ?? 'GET',
+      path: '/',
+      weight,
+    })),
+    thinkTimeMs,
+    stages: stages.map(({ durationMs, requestsPerSecond }) => ({ durationMs, requestsPerSecond })),
+  };
 }
 
 /** Configuration in which only directives of known proxies, short numbers and punctuation are left. */

@@ -1,6 +1,6 @@
 import { newId } from '@fairlead/contract/ids';
 import { expect, test } from 'vitest';
-import { rowsOf, timeLimitMs } from './plan.ts';
+import { loadMs, rowsOf, timeLimitMs } from './plan.ts';
 import { benchmarkPlanSchema, createBenchmarkInputSchema } from './schema.ts';
 
 const plan = (changes: object) => benchmarkPlanSchema.parse({ concurrency: [1, 8], repeats: 3, ...changes });
@@ -16,6 +16,7 @@ test('rows are counted as the agent makes them: HTTP/2 and HTTP/3 go through the
 
 test('a plan that measures nothing, or never ends, is refused', () => {
   expect(accepts({})).toBe(true);
+  expect(accepts({ requestsPerSecond: 100, protocols: ['http2', 'http3'], targets: ['proxy'] })).toBe(true);
   for (const changes of [
     { targets: ['direct'], protocols: ['http2'] },
     { targets: [] },
@@ -34,7 +35,28 @@ test('a plan that measures nothing, or never ends, is refused', () => {
     { scenario: 'deploy', targets: ['proxy'], protocols: ['http1'] },
     { scenario: 'deploy', requestsPerSecond: 100, targets: ['proxy', 'direct'], protocols: ['http1'] },
     { scenario: 'deploy', requestsPerSecond: 100, upstream: 'lab', targets: ['proxy'], protocols: ['http1'] },
-    { requestsPerSecond: 100, protocols: ['http2'] },
+    { load: { requests: [{ path: '/a' }] }, path: '/b' },
+    { load: { requests: [{ path: '/a/../b' }] } },
+    { load: { requests: [{ path: '/', body: 'x' }] } },
+    { load: { requests: [{ method: 'CONNECT', path: '/' }] } },
+    { load: { requests: [{ path: '/', headers: { Host: 'other.example.test' } }] } },
+    { load: { requests: [{ path: '/', headers: { Authorization: 'Bearer x' } }] } },
+    { load: { requests: [{ path: '/', headers: { 'X-A': 'a\r\nX-B: b' } }] } },
+    { load: { requests: [{ path: '/', headers: { Accept: 'a', accept: 'b' } }] } },
+    { load: { requests: [{ path: '/', weight: 0 }] } },
+    { load: { requests: Array.from({ length: 3 }, () => ({ method: 'POST', path: '/', body: 'x'.repeat(60_000) })) } },
+    { load: { requests: Array.from({ length: 51 }, () => ({ path: '/' })) } },
+    { load: { thinkTimeMs: 100 }, requestsPerSecond: 100 },
+    { load: { stages: [{ durationMs: 1000, requestsPerSecond: 100 }] } },
+    { load: { stages: [{ durationMs: 1000, requestsPerSecond: 0 }] }, requestsPerSecond: 100 },
+    {
+      load: { stages: [{ durationMs: 1000, requestsPerSecond: 100 }] },
+      ...{ requestsPerSecond: 100, scenario: 'burst', protocols: ['http1'] },
+    },
+    {
+      load: { stages: Array.from({ length: 10 }, () => ({ durationMs: 300_000, requestsPerSecond: 100 })) },
+      ...{ requestsPerSecond: 100, concurrency: [1, 2], repeats: 3 },
+    },
     { upstream: 'lab', path: '/bytes/1048576' },
     { upstream: 'lab', concurrency: [20_000], labApp: { responseBytes: 1_048_576 } },
     { connection: 'fresh', protocols: ['http2'] },
@@ -51,6 +73,13 @@ test('the lab measures other proxies, more clients, and scenarios in three phase
   expect(accepts(burst)).toBe(true);
   expect(rowsOf(plan(burst))).toBe(3 * 2 * 3 * 2 * 3);
   expect(accepts({ scenario: 'deploy', requestsPerSecond: 100, targets: ['proxy'], protocols: ['http1'] })).toBe(true);
+});
+
+test('each stage is a row, and takes its own time', () => {
+  const stages = [1000, 3000].map((durationMs) => ({ durationMs, requestsPerSecond: 200 }));
+  const staged = plan({ requestsPerSecond: 100, load: { stages }, durationMs: 30_000 });
+  expect(rowsOf(staged)).toBe(2 * 3 * 2 * 3);
+  expect(loadMs(staged)).toBe(3 * 2 * 3 * (4000 + 2 * 500));
 });
 
 test('a run has time for every row, and some more', () => {

@@ -13,6 +13,7 @@ import {
 import { z } from 'zod';
 import { countedPageSchema, pageInputSchema, searchSchema } from '../kernel/page.ts';
 import { nameSchema } from '../kernel/text.ts';
+import { headerFault, loadMethods, plainLoad } from './load.ts';
 import { LIVE_SCENARIOS, plainPlan, planFaults } from './plan.ts';
 
 /** All but `proxy` and `direct` are for the lab only. */
@@ -39,7 +40,22 @@ export const benchmarkScenarioSchema = z.enum([
   'route-change',
   'proxy-upgrade',
 ]);
-export const benchmarkPhaseSchema = z.enum(['before', 'during', 'after']);
+/** Part of a scenario around its event, or a stage of a plan. */
+export const benchmarkPhaseSchema = z.enum([
+  'before',
+  'during',
+  'after',
+  'stage-1',
+  'stage-2',
+  'stage-3',
+  'stage-4',
+  'stage-5',
+  'stage-6',
+  'stage-7',
+  'stage-8',
+  'stage-9',
+  'stage-10',
+]);
 /** Network path of connections to the app, those of the proxy and direct ones alike. Rows of different paths are never compared. */
 export const networkPathSchema = z.enum(['shared-network', 'own-network', 'unix-socket']);
 export const benchmarkStateSchema = z.enum(['queued', 'running', 'succeeded', 'failed', 'cancelled']);
@@ -109,6 +125,47 @@ export const benchmarkPathSchema = z
   .max(500)
   .regex(/^\/[\x21-\x7e]*$/, 'A path starts with / and has no spaces.');
 
+const loadHeadersSchema = z.record(z.string(), z.string()).superRefine((headers, { addIssue }) => {
+  for (const [name, value] of Object.entries(headers)) {
+    const fault = headerFault(name, value);
+    if (fault !== null) addIssue({ code: 'custom', path: [name], message: fault });
+  }
+  const names = Object.keys(headers).map((name) => name.toLowerCase());
+  if (names.length > 20) addIssue({ code: 'custom', message: 'A request has at most 20 headers.' });
+  if (!unique(names)) addIssue({ code: 'custom', message: 'Name each header once.' });
+});
+
+const loadRequestSchema = z.object({
+  method: z.enum(loadMethods).default('GET'),
+  path: benchmarkPathSchema.refine(
+    (path) => !/\/(?:\.|%2e){1,2}(?:[/?]|$)/i.test(path),
+    'A path has no . or .. between slashes.',
+  ),
+  /** Without credentials: the plan is stored and shared. */
+  headers: loadHeadersSchema.default({}),
+  body: z.string().max(65_536).default(''),
+  /** Share of the requests: this weight of the sum of all weights. */
+  weight: z.number().int().min(1).max(1000).default(1),
+});
+export type LoadRequest = z.infer<typeof loadRequestSchema>;
+
+const loadStageSchema = z.object({
+  durationMs: z.number().int().min(500).max(300_000),
+  /** Rate at the end, to which it changes evenly from that of the stage before. */
+  requestsPerSecond: z.number().int().min(1).max(100_000),
+});
+
+/** Load beyond one GET of a path. */
+const benchmarkLoadSchema = z.object({
+  /** Empty: GET of `path`. Each measurement sends them in the same order. */
+  requests: z.array(loadRequestSchema).max(50).default([]),
+  /** Time of a client between a response and its next request, in a closed loop. */
+  thinkTimeMs: z.number().int().min(0).max(60_000).default(0),
+  /** Rates of an open loop after `requestsPerSecond`. Each stage is a row of its own, and `durationMs` is not used. */
+  stages: z.array(loadStageSchema).max(10).default([]),
+});
+export type BenchmarkLoad = z.infer<typeof benchmarkLoadSchema>;
+
 export const benchmarkPlanSchema = z.object({
   /** Target host; default: the app's first domain. */
   host: z.string().max(253).optional(),
@@ -151,6 +208,7 @@ export const benchmarkPlanSchema = z.object({
       errorEvery: z.number().int().min(0).max(1_000_000).default(0),
     })
     .default(plainPlan.labApp),
+  load: benchmarkLoadSchema.default(plainLoad),
   /** Limits that decide the outcome of the run. */
   thresholds: z.array(thresholdSchema).max(thresholdsMax).default([]),
 });
@@ -200,7 +258,7 @@ export const benchmarkRowSchema = z.object({
   bytesReceived: z.number(),
   p999Ms: z.number().nullable(),
   maxMs: z.number().nullable(),
-  /** Null: a row of the matrix. */
+  /** Null: a row of the matrix without stages. */
   phase: benchmarkPhaseSchema.nullable(),
   /** Errors by kind, such as `timeout` or `5xx`. */
   failures: z.record(z.string(), z.number()),

@@ -19,6 +19,7 @@ import type {
 } from './schema.ts';
 
 const FAILURE_KINDS_MAX = 20;
+const STAGES_MAX = 10;
 const CONFIGURATION_CHARS_MAX = 20_000;
 
 const targets: Readonly<Partial<Record<BenchmarkTarget, BenchmarkTargetName>>> = {
@@ -77,7 +78,7 @@ export async function storeRows(ctx: OrganizationCtx, runId: string, rows: reado
           proxyCpuUs: clampBig(row.proxyCpuUs),
           proxyMemoryBytes: clampBig(row.proxyMemoryBytes),
           bytesReceived: clampBig(row.bytesReceived),
-          phase: phases[row.phase] ?? null,
+          phase: row.stage > 0 ? `stage-${Math.min(row.stage, STAGES_MAX)}` : (phases[row.phase] ?? null),
           failures: failuresOf(row),
           generatorCpuUs: clampBig(row.generatorCpuUs),
           isSaturated: row.generatorSaturated,

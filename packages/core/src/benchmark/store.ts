@@ -4,6 +4,7 @@ import { parseId } from '@fairlead/contract/ids';
 import { Prisma } from '@fairlead/db';
 import { type Ctx, countMax } from '../kernel/index.ts';
 import { isReached, type Reach } from '../role/index.ts';
+import { redactLoad } from './load.ts';
 import {
   type BenchmarkState,
   type BenchmarkSummary,
@@ -12,6 +13,7 @@ import {
   benchmarkStateSchema,
   benchmarkTriggerSchema,
   runOriginSchema,
+  type StoredPlan,
   storedPlanSchema,
 } from './schema.ts';
 
@@ -60,7 +62,7 @@ export interface RunQuery extends RunFilter {
   readonly limit: number;
 }
 
-/** Newest first. */
+/** Newest first. Plans come without values of headers and without bodies. */
 export async function loadRuns(ctx: Ctx, filter: RunQuery): Promise<BenchmarkSummary[]> {
   const conditions = runConditions(ctx, filter);
   if (filter.after !== undefined && filter.after !== null) {
@@ -101,11 +103,16 @@ export async function loadRuns(ctx: Ctx, filter: RunQuery): Promise<BenchmarkSum
     origin: runOriginSchema.nullable().parse(row.origin),
     state: benchmarkStateSchema.parse(row.state),
     trigger: benchmarkTriggerSchema.parse(row.trigger),
-    plan: storedPlanSchema.parse(row.plan),
+    plan: redactedPlan(row.plan),
     facts: benchmarkFactsSchema.nullable().parse(row.facts),
     outcome: benchmarkOutcomeSchema.parse(row.outcome),
     bestP99Ms: bestLatency === null ? null : quantileMs(decodeHistogram(bestLatency), 0.99),
   }));
+}
+
+function redactedPlan(stored: unknown): StoredPlan {
+  const plan = storedPlanSchema.parse(stored);
+  return { ...plan, load: redactLoad(plan.load) };
 }
 
 export async function countRuns(ctx: Ctx, filter: RunFilter): Promise<number> {

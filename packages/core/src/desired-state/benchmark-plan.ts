@@ -55,5 +55,11 @@ export function benchmarkPlan({ plan, ...ids }: BenchmarkPlanRow): BenchmarkPlan
     scenario: scenarios[plan.scenario],
     connection: plan.connection === 'fresh' ? BenchmarkConnection.FRESH : BenchmarkConnection.UNSPECIFIED,
     requestsPerSecond: plan.requestsPerSecond ?? 0,
+    requests: plan.load.requests.map(({ headers, ...request }) => ({
+      ...request,
+      headers: Object.entries(headers).map(([name, value]) => ({ name, value })),
+    })),
+    thinkTimeMs: plan.load.thinkTimeMs,
+    stages: plan.load.stages,
   });
 }

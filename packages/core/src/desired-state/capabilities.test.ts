@@ -229,6 +229,10 @@ test('a state requires what else it has', () => {
   ] as const) {
     expect(requires(benchmarks(changes))).toEqual(['benchmark', 'benchmark.lab']);
   }
+  expect(requires(benchmarks({ load: { requests: [], thinkTimeMs: 5, stages: [] } }))).toEqual([
+    'benchmark',
+    'benchmark.load',
+  ]);
   expect(requires({ agent: { version: '1', digest, sizeBytes: 1, signature: '', attempt: 1 } })).toEqual(['upgrade']);
   const domain = (policy: object) => ({
     placements: [

@@ -38,6 +38,11 @@ const stateRules: Rules<DesiredState> = [
   ['benchmark', ({ benchmarks }) => benchmarks.length > 0],
   ['benchmark.http3', ({ benchmarks }) => benchmarks.some((plan) => plan.protocols.includes(BenchmarkProtocol.HTTP3))],
   ['benchmark.lab', ({ benchmarks }) => benchmarks.some(needsLab)],
+  [
+    'benchmark.load',
+    ({ benchmarks }) =>
+      benchmarks.some((plan) => plan.requests.length > 0 || plan.thinkTimeMs > 0 || plan.stages.length > 0),
+  ],
   ['volume', ({ deletedVolumes }) => deletedVolumes.length > 0],
   ['upgrade', ({ agent }) => agent !== undefined],
   ['uninstall', ({ uninstall }) => uninstall !== undefined],

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use fairlead_model::{
-    AppId, AppKey, BenchmarkPlan, BenchmarkProtocol, BenchmarkScenario, BenchmarkTarget, EnvironmentId, RunId,
+    AppId, AppKey, BenchmarkLoad, BenchmarkPlan, BenchmarkProtocol, BenchmarkScenario, BenchmarkTarget, EnvironmentId,
+    RunId,
 };
 
 pub(crate) const HOST: &str = "bench.localhost";
@@ -24,5 +25,6 @@ pub(crate) fn plan(target: BenchmarkTarget, protocol: BenchmarkProtocol, concurr
         scenario: BenchmarkScenario::Matrix,
         fresh_connections: false,
         rate: None,
+        load: BenchmarkLoad::default(),
     }
 }

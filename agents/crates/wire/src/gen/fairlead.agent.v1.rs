@@ -857,6 +857,46 @@ pub struct BenchmarkPlan {
     /// Requests per second of an open loop, over all clients; zero: a closed loop.
     #[prost(double, tag = "23")]
     pub requests_per_second: f64,
+    /// Requests in place of one GET of the path. They and the two fields below need the capability "benchmark.load".
+    #[prost(message, repeated, tag = "40")]
+    pub requests: ::prost::alloc::vec::Vec<BenchmarkRequest>,
+    /// Time of a client between a response and its next request, in a closed loop.
+    #[prost(uint32, tag = "41")]
+    pub think_time_ms: u32,
+    /// Stages of an open loop, each a row of its own. Empty: one row at a constant rate.
+    #[prost(message, repeated, tag = "42")]
+    pub stages: ::prost::alloc::vec::Vec<BenchmarkStage>,
+}
+/// One of several requests of a benchmark.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct BenchmarkRequest {
+    #[prost(string, tag = "1")]
+    pub method: ::prost::alloc::string::String,
+    #[prost(string, tag = "2")]
+    pub path: ::prost::alloc::string::String,
+    #[prost(message, repeated, tag = "3")]
+    pub headers: ::prost::alloc::vec::Vec<BenchmarkHeader>,
+    #[prost(string, tag = "4")]
+    pub body: ::prost::alloc::string::String,
+    /// Requests of this kind in a sequence that has the sum of all weights.
+    #[prost(uint32, tag = "5")]
+    pub weight: u32,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct BenchmarkHeader {
+    #[prost(string, tag = "1")]
+    pub name: ::prost::alloc::string::String,
+    #[prost(string, tag = "2")]
+    pub value: ::prost::alloc::string::String,
+}
+/// Part of an open loop, whose rate changes evenly from that of the part before.
+#[derive(Clone, Copy, PartialEq, ::prost::Message)]
+pub struct BenchmarkStage {
+    #[prost(uint32, tag = "1")]
+    pub duration_ms: u32,
+    /// Rate at the end of the stage.
+    #[prost(double, tag = "2")]
+    pub requests_per_second: f64,
 }
 /// App of the lab.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
@@ -1249,6 +1289,9 @@ pub struct BenchmarkRow {
     /// Number of requests of an open loop that could not be sent before the end.
     #[prost(uint64, tag = "27")]
     pub unsent: u64,
+    /// Number of the plan's stage, from 1; zero: the plan has none.
+    #[prost(uint32, tag = "40")]
+    pub stage: u32,
 }
 /// Samples and log lines, spooled on disk until acknowledged. Sequences only grow, also over restarts.
 #[derive(Clone, PartialEq, ::prost::Message)]

@@ -1,5 +1,6 @@
 'use client';
 // Benchmark run: progress, charts by concurrency, and a table with ratios. Results appear as they are measured.
+import { isRedacted, mayChangeData } from '@fairlead/core/benchmark/load';
 import { SPREAD_MAX } from '@fairlead/core/benchmark/statistics';
 import { Button } from '@fairlead/ui/button';
 import { Card, CardHeader } from '@fairlead/ui/card';
@@ -36,6 +37,7 @@ import {
   unstableLines,
 } from './results.ts';
 import { ReleaseChangedNote, RunFacts } from './run-facts.tsx';
+import { RunLoad } from './run-load.tsx';
 import { RunMenu } from './run-menu.tsx';
 import { RunNotes } from './run-notes.tsx';
 import { GeneratorNote, RunEvents, RunPrograms } from './run-programs.tsx';
@@ -118,6 +120,7 @@ export function BenchmarkPage({ initial }: { readonly initial: BenchmarkDetail }
           <RunPrograms programs={run.programs} />
           <RunEvents events={run.events} />
           <RunNotes run={run} />
+          <RunLoad {...run.plan} />
           <RunFacts run={run} />
           {run.rows.length === 0 ? null : <CompareCard run={run} />}
           {run.rows.length === 0 || run.state === 'queued' || run.state === 'running' ? null : <ReportCard run={run} />}
@@ -256,6 +259,8 @@ function BenchmarkActions({ run }: { readonly run: BenchmarkDetail }) {
   );
   // The host of an imported run may belong to another organization.
   if (!can('benchmark.write') || run.origin !== null) return null;
+  // Such a run starts from its dialog: it lacks values of its headers, or asks for a confirmation.
+  if (!run.canCancel && (isRedacted(run.plan.load) || mayChangeData(run.plan))) return null;
   return run.canCancel ? (
     <Button
       icon={<CircleStop size={15} aria-hidden="true" />}

@@ -1,6 +1,7 @@
 // Compares two benchmark runs cell by cell. Pure.
 import { type Estimate, isDifferent, median, unpairedRatio } from '@fairlead/core/benchmark/statistics';
 import type { BenchmarkDetail } from '../../api/types.ts';
+import { requestsText, stagesText } from './load-text.ts';
 import { cellKey, groupCells, type ResultRow, scenarioLabel } from './results.ts';
 
 export interface Change {
@@ -84,6 +85,9 @@ export function compareFacts(before: Facts, after: Facts): FactChange[] {
     Upstream: plan.upstream === 'lab' ? 'the lab' : 'the app',
     Scenario: scenarioLabel[plan.scenario].toLowerCase(),
     Connections: plan.connection,
+    Requests: requestsText(plan.load),
+    'Think time': `${plan.load.thinkTimeMs} ms`,
+    Stages: stagesText(plan.load),
     Rate: plan.requestsPerSecond === null ? 'closed loop' : `${plan.requestsPerSecond} requests/s`,
   });
   const [old, now] = [describe(before), describe(after)];

@@ -6,13 +6,15 @@ import { ErrorNote } from '@fairlead/ui/error-state';
 import { Field, Input } from '@fairlead/ui/input';
 import { SubmitButton } from '@fairlead/ui/submit-button';
 import { useToast } from '@fairlead/ui/toast';
-import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useId, useState } from 'react';
 import { readFailure } from '../../api/failure.ts';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { SavedPlan } from '../../api/types.ts';
 import { draftOf, planOf } from './plan-draft.ts';
 import { errorsBelow, PlanFields } from './plan-fields.tsx';
+
+const APPS_SHOWN = 100;
 
 export interface EditPlanDialogProps {
   readonly plan: SavedPlan;
@@ -25,6 +27,7 @@ export function EditPlanDialog({ plan: saved, onClose }: EditPlanDialogProps) {
   const queryClient = useQueryClient();
   const formId = useId();
   const update = useMutation(trpc.benchmarkPlan.update.mutationOptions());
+  const apps = useQuery(trpc.app.list.queryOptions({ limit: APPS_SHOWN })).data;
   const [name, setName] = useState(saved.name);
   const [draft, setDraft] = useState(() => draftOf(saved.plan));
   const failure = update.error === null ? null : readFailure(update.error);
@@ -70,7 +73,12 @@ export function EditPlanDialog({ plan: saved, onClose }: EditPlanDialogProps) {
             />
           )}
         </Field>
-        <PlanFields draft={draft} onDraft={setDraft} errorOf={errorsBelow(failure?.fields ?? {}, 'plan')} />
+        <PlanFields
+          draft={draft}
+          hosts={apps?.items.find(({ id }) => id === saved.appId)?.hosts ?? []}
+          onDraft={setDraft}
+          errorOf={errorsBelow(failure?.fields ?? {}, 'plan')}
+        />
         {failure === null || Object.keys(failure.fields).length > 0 ? null : <ErrorNote>{failure.message}</ErrorNote>}
       </form>
     </Dialog>

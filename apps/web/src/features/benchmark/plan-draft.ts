@@ -19,6 +19,8 @@ export interface PlanDraft {
   readonly protocols: readonly BenchmarkPlan['protocols'][number][];
   /** Null while one of them is invalid. */
   readonly thresholds: BenchmarkPlan['thresholds'] | null;
+  /** Null while a field of it is invalid. */
+  readonly load: BenchmarkPlan['load'] | null;
 }
 
 const firstPlan: BenchmarkPlan = {
@@ -58,6 +60,7 @@ export function draftOf(plan: BenchmarkPlan = firstPlan): PlanDraft {
     targets: plan.targets,
     protocols: plan.protocols,
     thresholds: plan.thresholds,
+    load: plan.load,
   };
 }
 
@@ -67,7 +70,8 @@ export function planOf(draft: PlanDraft): { readonly plan: BenchmarkPlan; readon
   const rate = draft.rate === '' ? null : Number(draft.rate);
   const plan: BenchmarkPlan = {
     ...draft.base,
-    path: draft.path,
+    // Requests have their own paths.
+    path: draft.load?.requests.length === 0 ? draft.path : '/',
     concurrency: levels ?? [],
     durationMs: Math.round(Number(draft.seconds) * 1000),
     repeats: Number(draft.repeats),
@@ -78,10 +82,14 @@ export function planOf(draft: PlanDraft): { readonly plan: BenchmarkPlan; readon
     targets: [...draft.targets],
     protocols: [...draft.protocols],
     thresholds: draft.thresholds ?? [],
+    load: draft.load ?? plainPlan.load,
   };
   const isRate = rate === null || (Number.isInteger(rate) && rate > 0);
   const hasChoices = plan.protocols.length > 0 && plan.targets.length > 0;
-  return { plan, isComplete: levels !== null && isRate && hasChoices && draft.thresholds !== null };
+  return {
+    plan,
+    isComplete: levels !== null && isRate && hasChoices && draft.thresholds !== null && draft.load !== null,
+  };
 }
 
 /** Chooses the upstream. Targets and scenario follow. */

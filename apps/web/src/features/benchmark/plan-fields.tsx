@@ -1,12 +1,13 @@
 'use client';
 // Fields of a plan: upstream, scenario, load, targets, protocols and thresholds.
-import { LIVE_CONCURRENCY_MAX } from '@fairlead/core/benchmark/plan';
+import { LIVE_CONCURRENCY_MAX, plainPlan } from '@fairlead/core/benchmark/plan';
 import { Checkbox, Field, Input, Select } from '@fairlead/ui/input';
 import dynamic from 'next/dynamic';
 import { ALL_METRICS } from '../../common/threshold/threshold-draft.ts';
 import { choicesWith, type PlanDraft, scenariosOf, withScenario, withUpstream } from './plan-draft.ts';
 import { parseConcurrency, protocolLabel, scenarioHint, scenarioLabel, targetLabel } from './results.ts';
 
+const LoadFields = dynamic(() => import('./load-fields.tsx').then((module) => module.LoadFields), { ssr: false });
 const ThresholdFields = dynamic(
   () => import('../../common/threshold/threshold-fields.tsx').then((module) => module.ThresholdFields),
   { ssr: false },
@@ -15,6 +16,8 @@ const ThresholdFields = dynamic(
 export interface PlanFieldsProps {
   readonly draft: PlanDraft;
   readonly onDraft: (draft: PlanDraft) => void;
+  /** Hosts of the app. */
+  readonly hosts: readonly string[];
   /** Errors by field of the plan, such as `concurrency`. */
   readonly errorOf: (field: string) => string | undefined;
 }
@@ -26,8 +29,9 @@ const CONCURRENCY_MAX = 20_000;
 const SECONDS = [1, 2, 5, 10, 30];
 const ROUNDS = [1, 3, 5, 9];
 
-export function PlanFields({ draft, onDraft, errorOf }: PlanFieldsProps) {
+export function PlanFields({ draft, hosts, onDraft, errorOf }: PlanFieldsProps) {
   const isLab = draft.upstream === 'lab';
+  const hasRequests = draft.load?.requests.length !== 0;
   const isList = parseConcurrency(draft.concurrency) !== null;
   return (
     <>
@@ -69,11 +73,17 @@ export function PlanFields({ draft, onDraft, errorOf }: PlanFieldsProps) {
             </Select>
           )}
         </Field>
-        <Field label="Path" error={errorOf('path')} className="sm:col-span-2">
+        <Field
+          label="Path"
+          hint={hasRequests ? 'Not used: requests have their own paths.' : undefined}
+          error={errorOf('path')}
+          className="sm:col-span-2"
+        >
           {(control) => (
             <Input
               {...control}
               mono
+              disabled={hasRequests}
               value={draft.path}
               onChange={(event) => onDraft({ ...draft, path: event.target.value })}
             />
@@ -151,6 +161,12 @@ export function PlanFields({ draft, onDraft, errorOf }: PlanFieldsProps) {
           )}
         </Field>
       </div>
+      <LoadFields
+        first={draft.load ?? plainPlan.load}
+        hosts={hosts}
+        errorOf={(field) => errorOf(field === '' ? 'load' : `load.${field}`)}
+        onChange={(load) => onDraft({ ...draft, load })}
+      />
       <Choices
         legend="Protocols"
         all={isLab ? LAB_PROTOCOLS : PROTOCOLS}

@@ -1,8 +1,7 @@
-import { plainPlan } from '@fairlead/core/benchmark/plan';
+import { loadMs, plainPlan } from '@fairlead/core/benchmark/plan';
 import { formatsOf } from '@fairlead/ui/formats';
 import { expect, test } from 'vitest';
 import {
-  estimateMs,
   hasCurve,
   headlineOf,
   measurableFirst,
@@ -128,7 +127,9 @@ test('a plan takes as long as the cells that run: HTTP/2 goes through the proxy 
     ...plainPlan,
     thresholds: [],
   };
-  expect(estimateMs(plan)).toBe(9 * 2500);
+  expect(loadMs(plan)).toBe(9 * 2500);
+  const stages = [1000, 3000].map((durationMs) => ({ durationMs, requestsPerSecond: 10 }));
+  expect(loadMs({ ...plan, load: { ...plan.load, stages } })).toBe(9 * (2 * 500 + 4000));
 });
 
 test('three rounds have intervals, and noise that a round shares cancels out of the ratio', () => {

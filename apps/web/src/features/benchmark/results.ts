@@ -1,7 +1,6 @@
 // Aggregates the rows of a benchmark run for its charts and its table: medians and ratios of proxy to direct, with their
 // intervals. Pure.
 
-import { rowsOf } from '@fairlead/core/benchmark/plan';
 import type { BenchmarkPlan } from '@fairlead/core/benchmark/schema';
 import {
   type Estimate,
@@ -59,6 +58,16 @@ export const phaseLabel: Record<NonNullable<ResultRow['phase']>, string> = {
   before: 'Before',
   during: 'During',
   after: 'After',
+  'stage-1': 'Stage 1',
+  'stage-2': 'Stage 2',
+  'stage-3': 'Stage 3',
+  'stage-4': 'Stage 4',
+  'stage-5': 'Stage 5',
+  'stage-6': 'Stage 6',
+  'stage-7': 'Stage 7',
+  'stage-8': 'Stage 8',
+  'stage-9': 'Stage 9',
+  'stage-10': 'Stage 10',
 };
 
 export const networkPathLabel: Record<NonNullable<ResultRow['networkPath']>, string> = {
@@ -311,11 +320,6 @@ const UNMEASURED: ReadonlySet<AppSummary['status']> = new Set(['failed', 'server
 export function measurableFirst<App extends Candidate>(apps: readonly App[]): App[] {
   const can = (app: App) => Number(whyNotMeasured(app) === null);
   return [...apps].sort((one, other) => can(other) - can(one));
-}
-
-/** Estimates the duration of a plan: every cell warms up and is measured, one after the other. */
-export function estimateMs(plan: BenchmarkPlan): number {
-  return rowsOf(plan) * (plan.durationMs + plan.warmupMs);
 }
 
 /** Parses a list such as `1, 8 32`; returns null when an item is no number. */

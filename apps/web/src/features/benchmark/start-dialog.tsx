@@ -1,10 +1,12 @@
 'use client';
 // Starts a benchmark: app, plan and load. Shows the estimated time and warns that it creates real load.
+import { mayChangeData } from '@fairlead/core/benchmark/load';
+import { loadMs } from '@fairlead/core/benchmark/plan';
 import { Button } from '@fairlead/ui/button';
 import { Dialog } from '@fairlead/ui/dialog';
 import { ErrorNote } from '@fairlead/ui/error-state';
 import { useFormats } from '@fairlead/ui/formats';
-import { Field, Select } from '@fairlead/ui/input';
+import { Checkbox, Field, Select } from '@fairlead/ui/input';
 import { Skeleton } from '@fairlead/ui/skeleton';
 import { SubmitButton } from '@fairlead/ui/submit-button';
 import { WarnNote } from '@fairlead/ui/warn-note';
@@ -18,7 +20,7 @@ import { useMe } from '../../common/organization/me.tsx';
 import { QueryView } from '../../common/page/query-view.tsx';
 import { draftOf, type PlanDraft, planOf } from './plan-draft.ts';
 import { errorsBelow, PlanFields } from './plan-fields.tsx';
-import { estimateMs, measurableFirst, whyNotMeasured } from './results.ts';
+import { measurableFirst, whyNotMeasured } from './results.ts';
 import { SavePlan } from './save-plan.tsx';
 
 const APPS_SHOWN = 100;
@@ -80,17 +82,22 @@ function StartForm({ apps, chosen, chosenPlan, onClose }: StartFormProps) {
   const plans = useQuery(trpc.benchmarkPlan.list.queryOptions({ appId, limit: PLANS_SHOWN })).data?.items ?? [];
   const failure = create.error === null ? null : readFailure(create.error);
   const { plan, isComplete } = planOf(draft);
+  const app = apps.find(({ id }) => id === appId);
+  const changesData = mayChangeData(plan);
+  const [isConfirmed, setConfirmed] = useState(false);
 
   const choose = (planId: string) => {
     const found = plans.find(({ id }) => id === planId) ?? null;
     setSaved(found);
     if (found === null) return;
     setDraft(draftOf(found.plan));
+    setConfirmed(false);
     setForm((count) => count + 1);
   };
   // A changed plan is no longer the saved one.
   const change = (next: PlanDraft) => {
     setSaved(null);
+    setConfirmed(false);
     setDraft(next);
   };
   const submit = (event: FormEvent) => {
@@ -111,6 +118,7 @@ function StartForm({ apps, chosen, chosenPlan, onClose }: StartFormProps) {
               onChange={(event) => {
                 setAppId(event.target.value);
                 setSaved(null);
+                setConfirmed(false);
               }}
             >
               {apps.map((app) => {
@@ -142,20 +150,38 @@ function StartForm({ apps, chosen, chosenPlan, onClose }: StartFormProps) {
           )}
         </Field>
       </div>
-      <PlanFields key={form} draft={draft} onDraft={change} errorOf={errorsBelow(failure?.fields ?? {}, 'plan')} />
+      <PlanFields
+        key={form}
+        draft={draft}
+        hosts={app?.hosts ?? []}
+        onDraft={change}
+        errorOf={errorsBelow(failure?.fields ?? {}, 'plan')}
+      />
       <WarnNote>
         {plan.upstream === 'lab'
           ? 'Apps on the server feel the load: the lab uses all of its cores while it runs.'
           : 'Visitors of the app feel the load: their requests are slower while it runs.'}
       </WarnNote>
+      {changesData ? (
+        <Checkbox
+          label="Send requests that may change data"
+          hint={`${app?.name ?? 'The app'} gets them as often as the load takes. What they write or delete stays so.`}
+          checked={isConfirmed}
+          onChange={({ target }) => setConfirmed(target.checked)}
+        />
+      ) : null}
       {failure === null || Object.keys(failure.fields).length > 0 ? null : <ErrorNote>{failure.message}</ErrorNote>}
       {saved === null ? (
         <SavePlan appId={appId} plan={plan} disabled={!isComplete} onSaved={(made) => setSaved(made)} />
       ) : null}
       <footer className="flex flex-wrap items-center justify-end gap-2">
-        <span className="mr-auto text-sm text-ink-faint">Takes about {formatMs(estimateMs(plan))}.</span>
+        <span className="mr-auto text-sm text-ink-faint">Takes about {formatMs(loadMs(plan))}.</span>
         <Button onClick={onClose}>Cancel</Button>
-        <SubmitButton variant="accent" pending={create.isPending} disabled={!isComplete}>
+        <SubmitButton
+          variant="accent"
+          pending={create.isPending}
+          disabled={!isComplete || (changesData && !isConfirmed)}
+        >
           Start
         </SubmitButton>
       </footer>

@@ -7,7 +7,7 @@ import type { Inputs } from '../../api/types.ts';
 import { DocumentDialog } from './document-dialog.tsx';
 import { PLAN_FILE } from './plan-document.ts';
 
-const KIBIBYTES_MAX = 64;
+const KIBIBYTES_MAX = 256;
 
 export function UploadPlanDialog({ onClose }: { readonly onClose: () => void }) {
   const trpc = useTRPC();

@@ -1,0 +1,57 @@
+import { expect, test } from 'vitest';
+import { describeLoad, headerFault, isRedacted, mayChangeData, redactLoad } from './load.ts';
+import { planFaults } from './plan.ts';
+import { benchmarkPlanSchema } from './schema.ts';
+
+const plan = (requests: object[], changes: object = {}) =>
+  benchmarkPlanSchema.parse({ load: { requests, ...changes }, requestsPerSecond: 100 });
+
+test('methods beyond reading, and headers that an app may take for one, may change data', () => {
+  expect(mayChangeData(plan([]))).toBe(false);
+  expect(mayChangeData(plan([{ path: '/a' }, { method: 'HEAD', path: '/', headers: { Accept: '*/*' } }]))).toBe(false);
+  for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
+    expect(mayChangeData(plan([{ path: '/a' }, { method, path: '/a' }]))).toBe(true);
+  }
+  const override = plan([{ path: '/', headers: { 'X-HTTP-Method-Override': 'DELETE' } }]);
+  expect(mayChangeData(override)).toBe(true);
+  expect(mayChangeData({ ...override, upstream: 'lab' })).toBe(false);
+});
+
+test('headers of the generator and credentials are refused, whatever their case', () => {
+  for (const name of ['HOST', 'content-length', 'Transfer-Encoding', 'TE', 'Upgrade', 'a b', '', 'é']) {
+    expect(headerFault(name, 'x'), name).not.toBeNull();
+  }
+  for (const name of ['authorization', 'COOKIE', 'X-Api-Key', 'X-CSRF-Token', 'Proxy-Authorization']) {
+    expect(headerFault(name, 'x'), name).toContain('credentials');
+  }
+  expect(headerFault('X-Kind', 'a\r\nb')).not.toBeNull();
+  expect(headerFault('Content-Type', 'application/json')).toBeNull();
+});
+
+test('a redacted load keeps names and sizes, and redacting it again changes nothing', () => {
+  const { load } = plan([{ method: 'POST', path: '/orders', headers: { 'X-Kind': 'canary' }, body: 'canary ü' }]);
+  const redacted = redactLoad(load);
+  expect(redacted.requests).toEqual([
+    { method: 'POST', path: '/orders', headers: { 'X-Kind': '[redacted]' }, body: '[redacted: 9 bytes]', weight: 1 },
+  ]);
+  expect(redactLoad(redacted)).toEqual(redacted);
+  expect([isRedacted(load), isRedacted(redacted)]).toEqual([false, true]);
+  expect(planFaults(plan(load.requests))).toEqual([]);
+  expect(planFaults(plan(redacted.requests))).toMatchObject([{ field: 'load' }]);
+});
+
+test('the description has the share of each method, and nothing of paths, headers and bodies', () => {
+  const mixed = plan(
+    [
+      { path: '/canary', weight: 2 },
+      { path: '/canary?page=2', weight: 4 },
+      { method: 'POST', path: '/canary', headers: { 'X-Canary': 'canary' }, body: 'canary', weight: 3 },
+    ],
+    { stages: [{ durationMs: 10_000, requestsPerSecond: 300 }] },
+  );
+  const text = describeLoad(mixed).join(' ');
+  expect(text).toContain('Methods of the load: GET 66.7 %, POST 33.3 %.');
+  expect(text).toContain('The rate begins at 100 requests per second and changes evenly: 300 after 10 s.');
+  expect(text.toLowerCase()).not.toContain('canary');
+  expect(describeLoad(plan([]))).toEqual([]);
+});

@@ -1,0 +1,143 @@
+// Requests, think time and stages of a plan: their rules, and what of them a run may show. Pure; the browser uses it too, so it
+// imports no schema.
+import type { BenchmarkLoad, BenchmarkPlan } from './schema.ts';
+
+export const loadMethods = ['GET', 'HEAD', 'OPTIONS', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
+type LoadMethod = (typeof loadMethods)[number];
+
+/** One GET of the plan's path, in a closed loop without think time or at a constant rate. */
+export const plainLoad: BenchmarkLoad = { requests: [], thinkTimeMs: 0, stages: [] };
+
+const SAFE_METHODS: readonly LoadMethod[] = ['GET', 'HEAD', 'OPTIONS'];
+/** Headers that no app takes for another method, user or address. */
+const PLAIN_HEADERS: readonly string[] = [
+  'accept',
+  'accept-encoding',
+  'accept-language',
+  'cache-control',
+  'if-modified-since',
+  'if-none-match',
+  'range',
+  'user-agent',
+];
+/** Headers that the generator decides, or that belong to one connection (RFC 9110, section 7.6.1). The agent has the same list. */
+const RESERVED_HEADERS: readonly string[] = [
+  'host',
+  'content-length',
+  'connection',
+  'keep-alive',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+  'expect',
+];
+const CREDENTIALS = /auth|cookie|token|secret|passw|session|credential|api-?key/i;
+/** Most bytes of all headers and bodies of a plan. */
+const LOAD_BYTES_MAX = 128 * 1024;
+
+/** Returns why a plan can't hold a header; null if it can. */
+export function headerFault(name: string, value: string): string | null {
+  if (!/^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,100}$/.test(name)) return `“${name.slice(0, 100)}” is not a header name.`;
+  if (!/^[\x20-\x7e]{0,2000}$/.test(value)) return `The value of ${name} has at most 2000 printable ASCII characters.`;
+  if (RESERVED_HEADERS.includes(name.toLowerCase())) return `The load generator sets ${name} itself.`;
+  if (isCredential(name)) return `A plan is stored and shared, so it can't hold credentials such as ${name}.`;
+  return null;
+}
+
+/** True for names of headers, parameters and fields that usually hold credentials. */
+export function isCredential(name: string): boolean {
+  return CREDENTIALS.test(name);
+}
+
+/**
+ * True if a plan may change data of an app, or pass for another user of it: it has another method than GET, HEAD and OPTIONS,
+ * or a header that an app may take for one. Starting it needs more than the right to benchmark, and it has no schedule.
+ */
+export function mayChangeData({ upstream, load }: Pick<BenchmarkPlan, 'upstream' | 'load'>): boolean {
+  const isPlain = (name: string) => PLAIN_HEADERS.includes(name.toLowerCase());
+  return (
+    upstream === 'live' &&
+    load.requests.some(({ method, headers }) => !SAFE_METHODS.includes(method) || !Object.keys(headers).every(isPlain))
+  );
+}
+
+/** True if the agent needs the capability `benchmark.load`. */
+export function hasOwnLoad({ requests, thinkTimeMs, stages }: BenchmarkLoad): boolean {
+  return requests.length > 0 || thinkTimeMs > 0 || stages.length > 0;
+}
+
+/** Returns the paths that a plan requests. */
+export function pathsOf({ path, load }: Pick<BenchmarkPlan, 'path' | 'load'>): string[] {
+  return load.requests.length === 0 ? [path] : load.requests.map((request) => request.path);
+}
+
+/** Returns the combinations of a load that can't be measured. */
+export function loadFaults(plan: BenchmarkPlan): string[] {
+  const { requests, thinkTimeMs, stages } = plan.load;
+  const faults: string[] = [];
+  if (requests.length > 0 && plan.path !== '/') faults.push('Requests have their own paths: leave the path at /.');
+  const bytes = requests.reduce((sum, { headers, body }) => sum + bytesOf(body) + bytesOf(JSON.stringify(headers)), 0);
+  if (bytes > LOAD_BYTES_MAX) faults.push('The headers and bodies of all requests have at most 128 KiB.');
+  if (requests.some(({ method, body }) => body !== '' && SAFE_METHODS.includes(method))) {
+    faults.push('GET, HEAD and OPTIONS have no body.');
+  }
+  if (isRedacted(plan.load)) {
+    faults.push('A run keeps no values of headers and no bodies: enter them again, or start the saved plan.');
+  }
+  if (thinkTimeMs > 0 && plan.requestsPerSecond !== null) {
+    faults.push('Think time is for a closed loop: requests per second decide when requests are sent.');
+  }
+  if (stages.length > 0) {
+    if (plan.requestsPerSecond === null) faults.push('Stages begin at requests per second: enter them.');
+    if (plan.scenario !== 'matrix') faults.push('Stages can’t be combined with a scenario.');
+  }
+  return faults;
+}
+
+function bytesOf(text: string): number {
+  return new TextEncoder().encode(text).length;
+}
+
+/** Returns the load without values of headers and without bodies: runs and reports never show them. */
+export function redactLoad(load: BenchmarkLoad): BenchmarkLoad {
+  return {
+    ...load,
+    requests: load.requests.map(({ headers, body, ...request }) => ({
+      ...request,
+      headers: Object.fromEntries(Object.keys(headers).map((name) => [name, REDACTED])),
+      body: body === '' || REDACTED_BODY.test(body) ? body : `[redacted: ${bytesOf(body)} bytes]`,
+    })),
+  };
+}
+
+/** True if the load is that of a run and lacks what it sent. */
+export function isRedacted({ requests }: BenchmarkLoad): boolean {
+  return requests.some(({ headers, body }) => Object.values(headers).includes(REDACTED) || REDACTED_BODY.test(body));
+}
+
+const REDACTED = '[redacted]';
+const REDACTED_BODY = /^\[redacted: \d{1,6} bytes\]$/;
+
+/** Returns the load as sentences of numbers and methods. They name no path, header or body, so that a report may show them. */
+export function describeLoad({ load, requestsPerSecond }: Pick<BenchmarkPlan, 'load' | 'requestsPerSecond'>): string[] {
+  const { requests, thinkTimeMs, stages } = load;
+  const total = requests.reduce((sum, { weight }) => sum + weight, 0);
+  const shares = loadMethods.flatMap((method) => {
+    const weight = requests.reduce((sum, each) => (each.method === method ? sum + each.weight : sum), 0);
+    return weight === 0 ? [] : [`${method} ${Math.round((1000 * weight) / total) / 10} %`];
+  });
+  const rates = stages.map(({ durationMs, requestsPerSecond: rate }) => `${rate} after ${durationMs / 1000} s`);
+  return [
+    ...(shares.length === 0 ? [] : [`Methods of the load: ${shares.join(', ')}.`]),
+    ...(thinkTimeMs === 0
+      ? []
+      : [`Each client waits ${thinkTimeMs} ms between a response and its next request, which is not latency.`]),
+    ...(rates.length === 0
+      ? []
+      : [
+          `Each stage is measured by itself. The rate begins at ${requestsPerSecond} requests per second and changes evenly: ${rates.join(', ')}.`,
+        ]),
+  ];
+}
