@@ -11,7 +11,7 @@ import type { Row } from './proxy-report.ts';
 import { documentOf, writeDocument } from './proxy-rows.ts';
 
 const row = (change: Partial<Row>): Row => ({
-  ...{ cell: 'h1_c200', name: 'nginx', mode: 'keepalive', app_path: 'loopback', clients: 200, round: 0 },
+  ...{ cell: 'h1_c200', name: 'nginx', mode: 'keepalive', app_path: 'loopback', clients: 200, round: 0, seconds: 2 },
   ...{ requests: 1000, requests_per_second: 500, errors: 2, failures: { timeout: 2 }, resumed: 0 },
   ...{ p50_us: 96, p99_us: 96, cpu_us_per_request: 20.5, generator_cpu_us_per_request: 7, generator_saturated: true },
   ...{ memory_before_bytes: 1000, memory_bytes: 5000 },
@@ -26,7 +26,6 @@ const document = documentOf({
   startedAt: new Date(0),
   finishedAt: new Date(60_000),
   command: 'npm run perf:proxy -- --rows FILE',
-  seconds: 2,
   cells: CELLS,
   contenders,
   rows: [
@@ -36,6 +35,7 @@ const document = documentOf({
     row({ cell: 'idle', mode: 'idle', clients: 4999, cpu_us_per_request: null }),
   ],
   failures: [{ cell: 'h1_c32', proxy: 'haproxy', reason: `no ${ROOT}/peers/x and /tmp/abc/log` }],
+  skipped: [{ name: 'h1_c9000', reason: 'too few descriptors' }],
   missing: [{ name: 'tako', reason: 'in no registry' }],
 });
 
@@ -63,6 +63,7 @@ it('names the committed configurations and what was not measured, without folder
   for (const { configuration } of document.targets) expect(configuration).toContain('@HTTPS_PORT@');
   expect(document.notMeasured).toEqual([
     { target: 'tako', scenario: null, reason: 'in no registry' },
+    { target: 'All', scenario: 'h1_c9000', reason: 'too few descriptors' },
     { target: 'HAProxy', scenario: 'h1_c32', reason: 'no ./peers/x and a temporary file' },
   ]);
   expect(document.scenarios.find(({ name }) => name === 'ladder')?.description).toContain('Concurrency ladder');
