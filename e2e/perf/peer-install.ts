@@ -16,7 +16,8 @@ export function programIn(
   { name, versionArgs }: Pick<Peer, 'name' | 'versionArgs'>,
 ): Program | undefined {
   const file = join(resolve(folder), name);
-  return existsSync(file) ? { file, version: firstLine(file, versionArgs) } : undefined;
+  // Envoy names its file.
+  return existsSync(file) ? { file, version: firstLine(file, versionArgs).replace(file, name) } : undefined;
 }
 
 function firstLine(file: string, args: readonly string[]): string {

@@ -91,6 +91,8 @@ export interface Reload {
   readonly config: string;
   /** New address of the app. */
   readonly app: string;
+  /** Its address before. */
+  readonly previous: string;
 }
 
 /** Creates a peer that needs only its configuration. */
@@ -149,9 +151,11 @@ export function configured(peer: Configured): Peer {
       });
       const { pid } = child;
       if (pid === undefined) throw new Error('it has no process id');
+      let current = ends.app;
       const switchApp = async (app: string) => {
         write(app);
-        await peer.reload?.({ child, program, folder, config, app });
+        await peer.reload?.({ child, program, folder, config, app, previous: current });
+        current = app;
       };
       return { child, https: address, http: `127.0.0.1:${http}`, pids: () => treeOf(pid), switchApp };
     },

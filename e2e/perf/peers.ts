@@ -1,6 +1,5 @@
 // Peers of the benchmark: Fairlead's proxy and others. Their configurations are in e2e/perf/peers and agents/crates/lab/peers.
 import { spawnSync } from 'node:child_process';
-import { once } from 'node:events';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { run } from '../../tools/lib/command.ts';
@@ -54,19 +53,25 @@ const SIGHUP = {
   },
 };
 
-const NGINX_START = {
+const NGINX_ARGS = (config: string, folder: string) => ['-c', config, '-p', folder];
+
+/** Newer nginx, whose graceful shutdown can wait for the next request of a kept connection. */
+const NEWER_NGINX = {
+  speaks: ['http1', 'http2', 'http3'],
   configs: ['nginx-quic.conf'],
-  args: (config: string, folder: string) => ['-c', config, '-p', folder],
+  changes: [['keepalive_timeout 75s;', 'keepalive_timeout 75s;\n    keepalive_min_timeout 2s;']],
+  args: NGINX_ARGS,
   ...SIGHUP,
-};
+} as const;
 
 function debianNginx(name: string): Peer {
   return configured({
     name,
     speaks: ['http1', 'http2'],
     obtain: () => debian(NGINX.file, NGINX.packages, ['-v']),
-    ...NGINX_START,
     configs: ['nginx.conf'],
+    args: NGINX_ARGS,
+    ...SIGHUP,
   });
 }
 
@@ -88,17 +93,25 @@ const ENVOY_STATIC_ENDPOINTS = `      load_assignment:
               - endpoint: { address: { socket_address: { address: @APP_HOST@, port_value: @APP_PORT@ } } }
 `;
 
-/** Moves HAProxy's server to another address, and throws what it says against it. */
-async function setServer(socketPath: string, app: string): Promise<void> {
-  const [host = '', port = ''] = app.split(':');
+/** Adds HAProxy's next server and drains the one before. Throws what HAProxy says against it. */
+async function moveServer(socketPath: string, app: string, previous: string): Promise<void> {
+  const nameOf = (address: string) => `app/app-${address.split(':')[1]}`;
+  for (const [command, expected] of [
+    [`add server ${nameOf(app)} ${app} pool-max-conn 9800`, 'New server registered.'],
+    [`enable server ${nameOf(app)}`, ''],
+    [`set server ${nameOf(previous)} state drain`, ''],
+  ] as const) {
+    const said = await tellHaproxy(socketPath, command);
+    if (said !== expected) throw new Error(`HAProxy: ${command}: ${said}`);
+  }
+}
+
+async function tellHaproxy(socketPath: string, command: string): Promise<string> {
   const socket = connect(socketPath).setEncoding('utf8');
-  socket.end(`set server app/app addr ${host} port ${port}\n`);
+  socket.end(`${command}\n`);
   let said = '';
-  socket.on('data', (text: string) => {
-    said += text;
-  });
-  await once(socket, 'close');
-  if (!said.includes('changed from')) throw new Error(`HAProxy: ${said.trim()}`);
+  for await (const part of socket) said += part;
+  return said.trim();
 }
 
 async function reloadCaddy({ program, folder, config }: Reload): Promise<void> {
@@ -125,8 +138,9 @@ export const PEERS: readonly Peer[] = [
     obtain: () => debian(HAPROXY.file, HAPROXY.packages, ['-v']),
     configs: ['haproxy.cfg', 'haproxy-runtime.cfg'],
     args: (config, folder) => ['-db', '-f', config, '-f', join(folder, 'haproxy-runtime.cfg')],
-    switchedBy: 'the runtime API (`set server app/app addr`)',
-    reload: ({ folder, app }) => setServer(join(folder, 'haproxy.sock'), app),
+    changes: [['server app @APP@ pool-max-conn 9800', 'server app-@APP_PORT@ @APP@ pool-max-conn 9800']],
+    switchedBy: 'the runtime API (`add server`, and `drain` for the one before)',
+    reload: ({ folder, app, previous }) => moveServer(join(folder, 'haproxy.sock'), app, previous),
   }),
   configured({
     name: 'envoy',
@@ -182,18 +196,14 @@ export const PEERS: readonly Peer[] = [
   configured({
     // Newer than Debian's nginx, and built with HTTP/3.
     name: 'nginx_1_28',
-    speaks: ['http1', 'http2', 'http3'],
     obtain: () => nginxFromSource(),
-    ...NGINX_START,
+    ...NEWER_NGINX,
   }),
   configured({
     // The newest nginx, whose sources no registry has.
     name: MAINLINE,
-    speaks: ['http1', 'http2', 'http3'],
-    obtain: async () => {
-      throw new Error(`no registry has it: build it, and name its folder with --programs (docs/benchmarks/proxy.md)`);
-    },
-    ...NGINX_START,
+    obtain: () => Promise.reject(new Error('no registry has it: build it (docs/benchmarks/proxy.md)')),
+    ...NEWER_NGINX,
   }),
 ];
 

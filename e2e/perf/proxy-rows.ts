@@ -117,7 +117,7 @@ function methodOf({ cells, contenders, rows }: ProxyRun): string[] {
 const LADDER_END = 9000;
 const DESCRIPTORS =
   'The ladder ends at 9,000 clients: a proxy opens two descriptors for each, and the configurations are for 20,000.';
-const DEPLOYS = `Deploy under load: an open loop sends at a fixed rate. A second copy of the app starts, the proxy is switched to it, and ${DRAIN_MS / 1000} s later the first copy ends. Latency counts from the moment at which a request was due.`;
+const DEPLOYS = `Deploy under load: an open loop sends at a fixed rate. A second copy of the app starts, the proxy is switched to it, and ${DRAIN_MS / 1000} s later the first copy ends. The client repeats no request. Latency counts from the moment at which a request was due.`;
 
 /** Says how each proxy was switched to the second copy. */
 function switches(contenders: readonly Contender[]): string[] {
