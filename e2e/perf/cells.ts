@@ -177,7 +177,7 @@ export const CELLS: readonly Cell[] = [
     ...keepalive,
     name: 'deploy',
     scenario: 'deploy under load',
-    what: 'the app is deployed again while 64 clients send 1,000 requests/s, each of which takes it 20 ms',
+    what: 'deploy under load: 64 clients, 1,000 requests/s, an app that takes 20 ms',
     clients: 64,
     path: '/delay/20',
     rate: 1000,

@@ -128,8 +128,14 @@ async function reloadCaddy({ program, folder, config }: Reload): Promise<void> {
   if (code !== 0) throw new Error(`caddy reload: ${output.trim().split('\n').at(-1)}`);
 }
 
-/** Debian's nginx comes first: ratios are relative to it, unless a newer one takes part. */
+/** nginx comes first: ratios are relative to the newest one that takes part. */
 export const PEERS: readonly Peer[] = [
+  configured({
+    // The newest nginx, whose sources no registry has.
+    name: MAINLINE,
+    obtain: () => Promise.reject(new Error('no registry has it: build it (docs/benchmarks/proxy.md)')),
+    ...NEWER_NGINX,
+  }),
   debianNginx('nginx'),
   { ...debianNginx('nginx_unix'), isVariant: true, unixApp: true },
   configured({
@@ -197,12 +203,6 @@ export const PEERS: readonly Peer[] = [
     // Newer than Debian's nginx, and built with HTTP/3.
     name: 'nginx_1_28',
     obtain: () => nginxFromSource(),
-    ...NEWER_NGINX,
-  }),
-  configured({
-    // The newest nginx, whose sources no registry has.
-    name: MAINLINE,
-    obtain: () => Promise.reject(new Error('no registry has it: build it (docs/benchmarks/proxy.md)')),
     ...NEWER_NGINX,
   }),
 ];

@@ -3,7 +3,9 @@ import { type Estimate, estimate, median } from '@fairlead/core/benchmark/statis
 import { failureLabel, formatInterval, formatMs, formatNumber } from './format.ts';
 import { html, type Markup } from './markup.ts';
 import { P99, P999 } from './metrics.ts';
+import type { Look } from './series.ts';
 import type { Cell, Figure, Group } from './summary.ts';
+import { sampleOf } from './table.ts';
 
 /** Effects of one event on one target at one concurrency. */
 export interface EventEffect {
@@ -82,12 +84,12 @@ function signed(ms: number): string {
 }
 
 /** `label`: accessible name of the table. */
-export function eventTable(effects: readonly EventEffect[], label: string): Markup {
+export function eventTable(effects: readonly EventEffect[], label: string, looks: ReadonlyMap<string, Look>): Markup {
   return html`<p class="detail">${EVENT_NOTE}</p><div class="scroll" role="region" aria-label="${label}" tabindex="0"><table data-event><thead><tr>${EVENT_HEADINGS.map(
     (heading, at) => html`<th scope="col"${at === 0 ? '' : html` class="n"`}>${heading}</th>`,
   )}</tr></thead><tbody>${effects.map(
     (effect) =>
-      html`<tr><th scope="row">${nameOf(effect)}</th>${eventColumns(effect).map(
+      html`<tr><th scope="row">${sampleOf(looks, effect.during)}${nameOf(effect)}</th>${eventColumns(effect).map(
         ([figure, ...more]) =>
           html`<td class="n">${figure ?? ''}${more.map((line) => html`<small>${line}</small>`)}</td>`,
       )}</tr>`,

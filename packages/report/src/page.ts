@@ -90,7 +90,7 @@ function groupSection(
   const [title, detail] = headingOf(group, document);
   const effects = effectsOf(group, groups);
   return html`<section data-group="${group.key}"><h2>${title}</h2><p class="detail">${detail}</p>${
-    effects.length === 0 ? '' : eventTable(effects, `Effects: ${title}`)
+    effects.length === 0 ? '' : eventTable(effects, `Effects: ${title}`, looks)
   }${
     isDrawn
       ? html`<ul class="legend">${group.targets.map((target) => {
