@@ -16,8 +16,9 @@ export function programIn(
   { name, versionArgs }: Pick<Peer, 'name' | 'versionArgs'>,
 ): Program | undefined {
   const file = join(resolve(folder), name);
-  // Envoy names its file.
-  return existsSync(file) ? { file, version: firstLine(file, versionArgs).replace(file, name) } : undefined;
+  if (!existsSync(file)) return undefined;
+  const said = firstLine(file, versionArgs);
+  return { file, version: /\d+\.\d+[\w.+-]*/.exec(said)?.[0] ?? said };
 }
 
 function firstLine(file: string, args: readonly string[]): string {

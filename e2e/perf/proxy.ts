@@ -24,7 +24,8 @@ const { values: options } = parseArgs({
     cells: { type: 'string' },
     peers: { type: 'string' },
     rounds: { type: 'string', default: '3' },
-    seconds: { type: 'string', default: '2' },
+    /** Default: 3, and for the report 1.5. */
+    seconds: { type: 'string' },
     /** Folder with programs named as the peers, which come before those of registries. */
     programs: { type: 'string' },
     /** Measures the cells and peers of our first report, and writes their rows. */
@@ -75,7 +76,8 @@ function takesPart({ name, speaks, isVariant }: Peer, cell: Cell): boolean {
 
 /** Returns why a cell can't be measured here; undefined if it can. */
 function obstacleOf({ clients, protocol }: Cell): string | undefined {
-  const limit = Number(/^Max open files +(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1]);
+  const [, text] = /^Max open files +(\S+)/m.exec(readFileSync('/proc/self/limits', 'utf8')) ?? [];
+  const limit = text === 'unlimited' ? Number.POSITIVE_INFINITY : Number(text);
   const descriptors = 2 * clients + DESCRIPTORS_RESERVED;
   if (protocol !== 'http1' || descriptors <= limit) return undefined;
   return `${clients} clients need ${descriptors} open files in the proxy, and a process may open ${limit} here`;
@@ -85,14 +87,15 @@ function obstacleOf({ clients, protocol }: Cell): string | undefined {
 const DESCRIPTORS_RESERVED = 512;
 const REPORT_ROWS = join(ROOT, 'docs/benchmarks/rows/proxies.json');
 
-/** Command that measures the same again, with the name of the file left open. */
+/** Command that measures the same again, with the names of files and folders left open. */
 function commandLine(): string {
   const { report, cells, peers, rounds, seconds } = options;
   const given = Object.entries({ cells, peers, rounds, seconds }).flatMap(([name, value]) =>
     value === undefined ? [] : [`--${name} ${value}`],
   );
-  const end = report ? [] : ['--rows FILE'];
-  return [`npm run ${report ? 'perf:report' : 'perf:proxy'} --`, ...given, ...end].join(' ');
+  const programs = options.programs === undefined ? [] : ['--programs FOLDER'];
+  if (report) return ['npm run perf:report --', ...given, ...programs].join(' ');
+  return ['npm run perf:proxy --', ...given, ...programs, '--rows FILE'].join(' ');
 }
 
 const cells = chosen(CELLS, options.cells ?? (options.report ? REPORT_CELLS.join(',') : undefined));
@@ -114,7 +117,7 @@ const folder = mkdtempSync(join(tmpdir(), 'fairlead-perf-'));
 try {
   const certificate = join(folder, 'certificate');
   makeCertificate(stand, certificate);
-  const rounds = { rounds: Number(options.rounds), seconds: Number(options.seconds) };
+  const rounds = { rounds: Number(options.rounds), seconds: Number(options.seconds ?? (options.report ? 1.5 : 3)) };
   const rows: Row[] = [];
   const failures: Failure[] = [];
   const skipped: { readonly name: string; readonly reason: string }[] = [];
