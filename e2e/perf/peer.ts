@@ -55,7 +55,7 @@ export interface Peer {
   readonly configuration: string;
   /** Arguments that print the program's version. */
   readonly versionArgs: readonly string[];
-  /** How it is told about another address of the app, as a phrase. */
+  /** Means by which it learns another address of the app, as a phrase. */
   readonly switchedBy: string;
   /** Installs the program if it is missing; throws with the reason if it can't. */
   readonly obtain: () => Promise<Program>;
