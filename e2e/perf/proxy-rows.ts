@@ -10,11 +10,13 @@ import {
 } from '@fairlead/core/benchmark/document';
 import { ROOT } from '../../tools/lib/command.ts';
 import { type Cell, LADDER, type Mode } from './cells.ts';
-import { type Contender, type Failure, WARM_UP_MS } from './measure.ts';
+import { DRAIN_MS } from './deploy-under-load.ts';
+import type { Failure } from './measure.ts';
+import { type Contender, WARM_UP_MS } from './measure-row.ts';
 import { type Peer, WORKERS } from './peer.ts';
-import type { AppPath, Row } from './proxy-report.ts';
+import { MAINLINE } from './peers.ts';
+import { type AppPath, baselineOf, type Row } from './proxy-report.ts';
 
-const BASELINE = 'nginx';
 const REASON_MAX = 400;
 
 const LABELS: Readonly<Record<string, string>> = {
@@ -25,6 +27,7 @@ const LABELS: Readonly<Record<string, string>> = {
   caddy: 'Caddy',
   traefik: 'Traefik',
   nginx_1_28: 'nginx 1.28',
+  [MAINLINE]: 'nginx mainline',
 };
 const PATHS: Readonly<Record<AppPath, string>> = { loopback: 'shared-network', 'unix-socket': 'unix-socket' };
 const CONNECTIONS: Readonly<Record<Mode, BenchmarkDocumentRow['connection']>> = {
@@ -38,11 +41,12 @@ export interface ProxyRun {
   readonly startedAt: Date;
   readonly finishedAt: Date;
   readonly command: string;
-  readonly seconds: number;
   readonly cells: readonly Cell[];
   readonly contenders: readonly Contender[];
   readonly rows: readonly Row[];
   readonly failures: readonly Failure[];
+  /** Cells that can't be measured on this machine. */
+  readonly skipped: readonly { readonly name: string; readonly reason: string }[];
   /** Peers that were not installed. */
   readonly missing: readonly { readonly name: string; readonly reason: string }[];
 }
@@ -61,7 +65,7 @@ export function documentOf(run: ProxyRun): BenchmarkDocument {
     startedAt: run.startedAt.toISOString(),
     finishedAt: run.finishedAt.toISOString(),
     command: run.command,
-    method: METHOD,
+    method: methodOf(run),
     warmupMs: WARM_UP_MS,
     plan: null,
     facts: {
@@ -71,13 +75,14 @@ export function documentOf(run: ProxyRun): BenchmarkDocument {
     },
     scenarios: scenariosOf(run.cells),
     targets,
-    baseline: targets.some(({ name }) => name === BASELINE) ? BASELINE : null,
+    baseline: baselineOf('loopback', measured) ?? null,
     notMeasured: [
       ...run.missing.map(({ name, reason }) => ({
         target: labelOf(name),
         scenario: null,
         reason: plainReason(reason),
       })),
+      ...run.skipped.map(({ name, reason }) => ({ target: 'All', scenario: name, reason })),
       ...run.failures.map(({ cell, proxy, reason }) => ({
         target: labelOf(proxy),
         scenario: cell,
@@ -86,7 +91,7 @@ export function documentOf(run: ProxyRun): BenchmarkDocument {
     ],
     rows: run.rows.flatMap((row, position) => {
       const cell = cellOf.get(row.cell);
-      return cell === undefined ? [] : [rowOf(row, cell, position, run.seconds)];
+      return cell === undefined ? [] : [rowOf(row, cell, position)];
     }),
   });
 }
@@ -96,6 +101,31 @@ export function writeDocument(file: string, { rows, ...document }: BenchmarkDocu
   const head = JSON.stringify(document, null, 2).replace(/\n\}$/, '');
   const lines = rows.map((row) => `    ${JSON.stringify(row)}`).join(',\n');
   writeFileSync(file, `${head},\n  "rows": [\n${lines}\n  ]\n}\n`);
+}
+
+function methodOf({ cells, contenders, rows }: ProxyRun): string[] {
+  const isMeasured = (wanted: (cell: Cell) => boolean) =>
+    cells.some((cell) => wanted(cell) && rows.some((row) => row.cell === cell.name));
+  const most = Math.max(...cells.filter(({ mode }) => mode === 'keepalive').map(({ clients }) => clients));
+  return [
+    ...METHOD,
+    ...(most === LADDER_END && isMeasured(({ clients }) => clients === most) ? [DESCRIPTORS] : []),
+    ...(isMeasured((cell) => cell.isDeploy === true) ? [DEPLOYS, ...switches(contenders)] : []),
+  ];
+}
+
+const LADDER_END = 9000;
+const DESCRIPTORS =
+  'The ladder ends at 9,000 clients: a proxy opens two descriptors for each, and the configurations are for 20,000.';
+const DEPLOYS = `Deploy under load: an open loop sends at a fixed rate. A second copy of the app starts, the proxy is switched to it, and ${DRAIN_MS / 1000} s later the first copy ends. The client repeats no request. Latency counts from the moment at which a request was due.`;
+
+/** Says how each proxy was switched to the second copy. */
+function switches(contenders: readonly Contender[]): string[] {
+  const own = contenders.filter(({ peer }) => !peer.isVariant);
+  const ways = Map.groupBy(own, ({ peer }) => peer.switchedBy);
+  return [...ways].map(
+    ([way, users]) => `${users.map(({ peer }) => labelOf(peer.name)).join(', ')}: switched by ${way}.`,
+  );
 }
 
 const METHOD = [
@@ -146,7 +176,7 @@ function labelOf(name: string): string {
   return LABELS[plain] ?? plain;
 }
 
-function rowOf(row: Row, cell: Cell, position: number, seconds: number): BenchmarkDocumentRow {
+function rowOf(row: Row, cell: Cell, position: number): BenchmarkDocumentRow {
   const total = (usPerRequest: number | null) =>
     usPerRequest === null ? null : Math.round(usPerRequest * row.requests);
   const unixApp = row.app_path === 'unix-socket';
@@ -154,8 +184,9 @@ function rowOf(row: Row, cell: Cell, position: number, seconds: number): Benchma
     ...{ position, round: row.round, scenario: scenarioOf(cell), protocol: cell.protocol },
     target: targetOf(unixApp ? { name: row.name, unixApp } : { name: row.name }),
     connection: CONNECTIONS[cell.mode],
+    ...(row.phase === undefined ? {} : { phase: row.phase }),
     networkPath: PATHS[row.app_path],
-    ...{ concurrency: cell.clients, clients: row.clients, durationMs: seconds * 1000 },
+    ...{ concurrency: cell.clients, clients: row.clients, durationMs: row.seconds * 1000 },
     ...{ requests: row.requests, errors: row.errors, failures: row.failures, resumed: row.resumed },
     latency: {
       sumUs: row.latency.sum_us,

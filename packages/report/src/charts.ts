@@ -100,8 +100,10 @@ function verticalScale({ domain, axisUnit = () => 1 }: Metric, points: readonly 
   const lowest = Math.min(...points.map(({ low }) => low));
   const range = [BOTTOM, MARGIN.top];
   if (domain === undefined && lowest > 0 && highest / lowest >= LOG_FROM) {
-    const scale = scaleLog([lowest, highest], range).nice();
-    return { scale, isLog: true, ticks: decadesOf(scale) };
+    const unit = axisUnit(highest);
+    const inUnits = scaleLog([lowest / unit, highest / unit], range).nice();
+    const ticks = decadesOf(inUnits).map((tick) => tick * unit);
+    return { scale: (value: number) => inUnits(value / unit), isLog: true, ticks };
   }
   const unit = axisUnit(highest);
   const inUnits = scaleLinear(domain ?? [0, highest / unit], range);

@@ -1,6 +1,10 @@
 // Reports as one Markdown page, docs/performance.md.
 // Invariant: every figure in it comes from rows.
+
+import type { BenchmarkDocument } from '@fairlead/core/benchmark/document';
+import { EVENT_HEADINGS, EVENT_NOTE, effectsOf, eventColumns, nameOf } from './event.ts';
 import { formatDay, formatInterval, formatNumber, formatRatio, plural } from './format.ts';
+import { type Metric, THROUGHPUT } from './metrics.ts';
 import { factsOf, headingOf, methodOf, type Report } from './page.ts';
 import { columnHeading, formatPublished, REFERENCE_NOTE, type Reference, sourceOf } from './reference.ts';
 import type { Cell, Figure, Group } from './summary.ts';
@@ -37,42 +41,106 @@ function ofReport({ report: { document, groups, headline }, rowsPath }: NamedRep
   );
   return [
     `### ${text(title)}`,
-    `${formatDay(createdAt)}, [${plural(rows.length, 'raw row')}](${rowsPath}).`,
+    `${formatDay(createdAt)}, [${plural(rows.length, 'raw row')}](${rowsPath}). ${READING}`,
     `**${text(headline.text)}**`,
-    ...groups.flatMap((group) => [
-      `#### ${text(headingOf(group, document)[0])}`,
-      `${text(headingOf(group, document)[1])} Medians over rounds, with 95 % intervals. ${ratioNote(group)}`,
-      ofGroup(group),
-    ]),
+    ...groups.flatMap((group) => ofGroup(group, groups, document)),
     '#### Method',
     [...methodOf(document).map((line) => `- ${text(line)}`), ...facts, ...versions, ...missing].join('\n'),
     ...(command === null ? [] : [`Run it again:\n\n\`\`\`sh\n${command}\n\`\`\``]),
   ];
 }
 
-function ofGroup(group: Group): string {
-  const columns = columnsOf(group);
-  const head = ['Target', 'Concurrency', ...columns.map(({ heading }) => heading), 'Errors'];
-  const rows = group.cells.map((cell) => [
-    nameOf(cell),
-    formatNumber(cell.concurrency),
-    ...columns.map(({ id }) => ofFigure(cell.figures.get(id))),
-    errorsOf(cell),
+const READING =
+  'Figures are medians over rounds with their 95 % interval below. × is the ratio to the baseline, with its interval. The web pages have more columns.';
+
+/** A group is one table, or one for each metric by concurrency. Its phases are one table of their effects. */
+function ofGroup(group: Group, groups: readonly Group[], document: BenchmarkDocument): string[] {
+  const effects = effectsOf(group, groups);
+  const isShown = effects.length > 0 || !groups.some((other) => hasEffectsOf(other, group, groups));
+  if (!isShown) return [];
+  const [title, detail] = headingOf(group, document);
+  if (effects.length > 0) {
+    const rows = effects.map((effect) => [[nameOf(effect)], ...eventColumns(effect)]);
+    return [
+      `#### ${text(title)}`,
+      `${text(detail)} ${EVENT_NOTE}`,
+      tableOf(EVENT_HEADINGS.map(text), rows.map(linesOf)),
+    ];
+  }
+  const lead = [text(detail), text(ratioNote(group)), ...(hasErrors(group) ? [] : ['No errors.'])].join(' ');
+  const metrics = columnsOf(group).filter(({ isCompared }) => isCompared);
+  const tables =
+    group.levels.length > 1
+      ? metrics.flatMap((metric) => [
+          `**${metric.title}** by concurrency (${metric.unit})`,
+          byConcurrency(group, metric),
+        ])
+      : [oneLevel(group, metrics)];
+  return [`#### ${text(title)}`, lead, ...tables, ...(group.levels.length > 1 ? errorTable(group) : [])];
+}
+
+/** True if the table of effects of `other` shows this group. */
+function hasEffectsOf(other: Group, group: Group, groups: readonly Group[]): boolean {
+  const shown = effectsOf(other, groups).flatMap(({ before, after }) => [before, after]);
+  return group.cells.some((cell) => shown.includes(cell));
+}
+
+function hasErrors({ cells }: Group): boolean {
+  return cells.some(({ errors }) => errors > 0);
+}
+
+function byConcurrency({ cells, levels, targets }: Group, metric: Metric): string {
+  const rows = targets.map((target) => [
+    [target.label],
+    ...levels.map((level) => {
+      const cell = cellAt(cells, target.name, level);
+      const cautions = cell === undefined || metric !== THROUGHPUT ? [] : cautionsOf(cell);
+      return [...figureLines(cell?.figures.get(metric.id)), ...cautions];
+    }),
   ]);
-  return tableOf(head, rows);
+  return tableOf(['Target', ...levels.map(formatNumber)], rows.map(linesOf));
 }
 
-function nameOf(cell: Cell): string {
-  const cautions = cautionsOf(cell);
-  return cautions.length === 0 ? cell.target.label : `${cell.target.label} (${cautions.join(', ')})`;
+function errorTable(group: Group): string[] {
+  if (!hasErrors(group)) return [];
+  const { cells, levels, targets } = group;
+  const rows = targets.map(({ name, label }) => [
+    [label],
+    ...levels.map((level) => {
+      const cell = cellAt(cells, name, level);
+      return [cell === undefined ? '' : errorsOf(cell)];
+    }),
+  ]);
+  return ['**Errors** by concurrency', tableOf(['Target', ...levels.map(formatNumber)], rows.map(linesOf))];
 }
 
-function ofFigure(figure: Figure | undefined): string {
-  if (figure === undefined) return '';
+function oneLevel(group: Group, metrics: readonly Metric[]): string {
+  const errors = hasErrors(group);
+  const rows = group.cells.map((cell) => [
+    [cell.target.label, ...cautionsOf(cell)],
+    ...metrics.map(({ id }) => figureLines(cell.figures.get(id))),
+    ...(errors ? [[errorsOf(cell)]] : []),
+  ]);
+  return tableOf(
+    ['Target', ...metrics.map(({ heading }) => heading), ...(errors ? ['Errors'] : [])],
+    rows.map(linesOf),
+  );
+}
+
+function cellAt(cells: readonly Cell[], target: string, level: number): Cell | undefined {
+  return cells.find(({ target: { name }, concurrency }) => name === target && concurrency === level);
+}
+
+/** Returns the median, its interval, and the ratio with its interval. */
+function figureLines(figure: Figure | undefined): string[] {
+  if (figure === undefined) return [];
   const { metric, median, interval, ratio, ratioInterval } = figure;
-  const within = interval === null ? '' : ` (${formatInterval(interval, metric.format)})`;
-  const times = ratioInterval === null ? '' : ` (${formatInterval(ratioInterval, formatRatio)})`;
-  return `${metric.format(median)}${within}${ratio === null ? '' : `; ×${formatRatio(ratio)}${times}`}`;
+  const within = ratioInterval === null ? '' : ` (${formatInterval(ratioInterval, formatRatio)})`;
+  return [
+    metric.format(median),
+    ...(interval === null ? [] : [formatInterval(interval, metric.format)]),
+    ...(ratio === null ? [] : [`×${formatRatio(ratio)}${within}`]),
+  ];
 }
 
 function ofReference(reference: Reference): string[] {
@@ -83,15 +151,21 @@ function ofReference(reference: Reference): string[] {
     ...reference.tables.flatMap(({ title, columns, rows }) => [
       `#### ${text(title)}`,
       tableOf(
-        ['Target', ...columns.map(columnHeading)],
-        rows.map(({ target, values }) => [target, ...values.map(formatPublished)]),
+        ['Target', ...columns.map(columnHeading)].map(text),
+        rows.map(({ target, values }) => [target, ...values.map(formatPublished)].map(text)),
       ),
     ]),
   ];
 }
 
+/** Joins the lines of each cell. */
+function linesOf(row: readonly (readonly string[])[]): string[] {
+  return row.map((lines) => lines.map(text).join('<br>'));
+}
+
+/** Takes Markdown. */
 function tableOf(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const line = (cells: readonly string[]) => `| ${cells.map(text).join(' | ')} |`;
+  const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`;
   return [line(head), `|${head.map((_, at) => (at === 0 ? '---' : '---:')).join('|')}|`, ...rows.map(line)].join('\n');
 }
 

@@ -42,13 +42,15 @@ export const CPU: Metric = {
   isCharted: true,
 };
 export const P50: Metric = latency('p50', 0.5, false);
+export const P99: Metric = latency('p99', 0.99, true);
+export const P999: Metric = latency('p99.9', 0.999, false);
 
 /** In the order of the table. */
 export const METRICS: readonly Metric[] = [
   THROUGHPUT,
   P50,
-  latency('p99', 0.99, true),
-  latency('p99.9', 0.999, false),
+  P99,
+  P999,
   {
     ...{ id: 'success', title: 'Success rate', heading: 'Success', unit: '2xx responses' },
     of: successRate,

@@ -1,6 +1,7 @@
 // Page of one benchmark report: static HTML with inline SVG, without a script.
 import type { BenchmarkDocument } from '@fairlead/core/benchmark/document';
 import { chartsOf } from './charts.ts';
+import { effectsOf, eventTable } from './event.ts';
 import { connectionLabel, formatBytes, formatDay, pathLabel, plural, protocolLabel } from './format.ts';
 import { HEADLINE_RULE, type Headline, headlineOf } from './headline.ts';
 import { html, type Markup, raw } from './markup.ts';
@@ -46,7 +47,7 @@ export function renderReport({ document, groups, headline }: Report, options: Pa
 <p class="meta">${formatDay(document.createdAt)}. ${plural(document.rows.length, 'raw row')}. <a href="${options.rowsUrl}" download>Download the rows</a> (JSON).</p>
 <p class="headline ${headline.verdict}">${headline.text}</p>${notes(groups)}</header>
 <main>
-${groups.map((group) => groupSection(group, document, looks, drawn.has(group)))}
+${groups.map((group) => groupSection(group, groups, document, looks, drawn.has(group)))}
 ${options.after ?? ''}
 <section><h2>Method</h2><ul class="method">${methodOf(document).map((line) => html`<li>${line}</li>`)}</ul>${notMeasured(document)}</section>
 ${machineSection(document)}
@@ -71,7 +72,8 @@ function groupTitle({ protocol, connection, networkPath, phase }: Group): string
 export function headingOf(group: Group, document: BenchmarkDocument): readonly [string, string] {
   const [title, scenario] = [groupTitle(group), scenarioOf(group, document)];
   const isOne = new Set(document.rows.map((row) => row.scenario)).size <= 1;
-  return isOne ? [title, scenario] : [scenario.replace(/\.$/, ''), `${title}.`];
+  const phase = group.phase === null ? '' : ` (${group.phase})`;
+  return isOne ? [title, scenario] : [`${scenario.replace(/\.$/, '')}${phase}`, `${title}.`];
 }
 
 function scenarioOf({ scenario }: Group, { scenarios }: BenchmarkDocument): string {
@@ -80,12 +82,16 @@ function scenarioOf({ scenario }: Group, { scenarios }: BenchmarkDocument): stri
 
 function groupSection(
   group: Group,
+  groups: readonly Group[],
   document: BenchmarkDocument,
   looks: ReturnType<typeof looksOf>,
   isDrawn: boolean,
 ): Markup {
   const [title, detail] = headingOf(group, document);
+  const effects = effectsOf(group, groups);
   return html`<section data-group="${group.key}"><h2>${title}</h2><p class="detail">${detail}</p>${
+    effects.length === 0 ? '' : eventTable(effects, `Effects: ${title}`, looks)
+  }${
     isDrawn
       ? html`<ul class="legend">${group.targets.map((target) => {
           const look = looks.get(target.name);

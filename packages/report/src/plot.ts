@@ -5,7 +5,7 @@ import type { Look } from './series.ts';
 
 export const WIDTH = 360;
 export const HEIGHT = 230;
-export const MARGIN = { top: 12, right: 14, bottom: 38, left: 58 };
+export const MARGIN = { top: 12, right: 14, bottom: 38, left: 64 };
 export const RIGHT = WIDTH - MARGIN.right;
 export const BOTTOM = HEIGHT - MARGIN.bottom;
 /** Pixels that a label of an axis needs for itself. */

@@ -58,7 +58,7 @@ describe('figures published elsewhere', () => {
     const markdown = renderMarkdown([{ report, rowsPath: 'benchmarks/rows/peers.json' }], references);
     const [measured = '', published = ''] = markdown.split('## Published elsewhere');
     expect(measured).toContain('[39 raw rows](benchmarks/rows/peers.json)');
-    expect(measured).toContain('| Fairlead | 200 |');
+    expect(measured).toContain('| Target | 32 | 200 | 1,000 |');
     expect(measured).not.toContain('17,698');
     expect(published).not.toContain('×');
   });

@@ -3,8 +3,10 @@ import type { BenchmarkDocument, BenchmarkDocumentRow } from '@fairlead/core/ben
 import { publicDocumentOf } from '@fairlead/core/benchmark/public-document';
 import { canariesIn, fullOfCanaries } from '@fairlead/core/benchmark/testing';
 import { describe, expect, test } from 'vitest';
+import { effectsOf } from './event.ts';
 import { headlineOf } from './headline.ts';
 import { renderImage } from './image.ts';
+import { renderMarkdown } from './markdown.ts';
 import { renderReport, reportOf } from './page.ts';
 import { groupsOf } from './summary.ts';
 import { documentOf, peersDocument, type Sample } from './testing.ts';
@@ -66,6 +68,61 @@ describe('groups', () => {
     const idle = groupsOf(peersDocument()).find(({ connection }) => connection === 'idle');
     expect([...(idle?.cells[0]?.figures.keys() ?? [])]).toEqual(['success', 'memory', 'idle']);
     expect(idle?.cells[0]?.figures.get('idle')).toMatchObject({ median: 5600 });
+  });
+});
+
+describe('an event under load', () => {
+  const phase = (name: string, latencyUs: number, errors = 0): Sample => ({
+    ...{ target: 'fairlead', concurrency: 64, rates: [1000, 1000, 1000], latencyUs },
+    also: { phase: name, errors, failures: errors === 0 ? {} : { closed: errors } },
+  });
+  const document = documentOf([phase('before', 500), phase('during', 1500, 4), phase('after', 500)]);
+
+  test('has the failed requests and the latency that it added, in pairs of rounds', () => {
+    const groups = groupsOf(document);
+    expect(groups.map((group) => effectsOf(group, groups).length)).toEqual([0, 1, 0]);
+    const [effect] = groups.flatMap((group) => effectsOf(group, groups));
+    const [before, during] = [effect?.before, effect?.during].map((cell) => cell?.figures.get('p99')?.median ?? 0);
+    expect(effect?.during.errors).toBe(12);
+    expect(effect?.p99?.median).toBeCloseTo((during ?? 0) - (before ?? 0));
+    expect(effect?.p99?.interval).not.toBeNull();
+  });
+
+  test('without rows before it, no effect is claimed', () => {
+    const groups = groupsOf(documentOf([phase('during', 1500), phase('after', 500)]));
+    expect(groups.flatMap((group) => effectsOf(group, groups))).toEqual([]);
+  });
+
+  test('is one table on the page and in Markdown', () => {
+    expect(count(page(document), /<table data-event>/g)).toBe(1);
+    expect(page(document)).toContain('12 of 6,012<small>closed 12</small>');
+    const text = renderMarkdown([{ report: reportOf(document), rowsPath: 'rows.json' }], []);
+    expect(count(text, /^\| Target/gm)).toBe(1);
+    expect(text).toContain('| Fairlead, 64 clients | 12 of 6,012<br>closed 12 |');
+  });
+});
+
+describe('Markdown', () => {
+  const text = renderMarkdown([{ report: reportOf(peersDocument()), rowsPath: 'rows.json' }], []);
+
+  test('has a narrow table for each metric by concurrency, and one for a single level', () => {
+    expect(count(text, /^\| Target \| 32 \| 200 \| 1,000 \|$/gm)).toBe(4);
+    const columns = [...text.matchAll(/^\| Target.*$/gm)].map(([head]) => head.split('|').length - 2);
+    expect(Math.max(...columns)).toBeLessThanOrEqual(6);
+  });
+
+  test('shows median, interval, ratio and caution as lines of a cell', () => {
+    const [fairlead, nginx] = both([100, 200, 300], [100, 100, 100]);
+    const noisy = documentOf([fairlead as Sample, nginx as Sample]);
+    const noted = renderMarkdown([{ report: reportOf(noisy), rowsPath: 'rows.json' }], []);
+    expect(noted).toContain('| Fairlead<br>not reproducible | 200<br>100 to 300<br>×2.00 (1.00 to 3.00) |');
+  });
+
+  test('text of a document never becomes markup', () => {
+    const hostile = '|<img src=x>`*_[a](b)';
+    const { targets } = peersDocument();
+    const document = { ...peersDocument(), targets: targets.map((target) => ({ ...target, label: hostile })) };
+    expect(renderMarkdown([{ report: reportOf(document), rowsPath: 'rows.json' }], [])).not.toMatch(/(?<!\\)<img/);
   });
 });
 

@@ -11,6 +11,8 @@ import { histogramOf, METRICS, type Metric, THROUGHPUT } from './metrics.ts';
 export interface Figure {
   readonly metric: Metric;
   readonly median: number;
+  /** Value of each round that has one. */
+  readonly byRound: ReadonlyMap<number, number>;
   /** 95 % interval; null with fewer than three rounds. */
   readonly interval: Estimate | null;
   /** Ratio to the baseline; null for the baseline and without one by the same path. */
@@ -131,7 +133,7 @@ function figureOf(
   const ratio = median(above.map((value, at) => value / (below[at] ?? Number.NaN)));
   // A bootstrap is expensive: other metrics show only their median.
   const interval = metric.isCharted || metric.isCompared ? estimate([...own.values()]) : null;
-  return { metric, median: middle, interval, ratio, ratioInterval: pairedRatio(above, below) };
+  return { metric, median: middle, byRound: own, interval, ratio, ratioInterval: pairedRatio(above, below) };
 }
 
 function valuesByRound(metric: Metric, rows: readonly BenchmarkDocumentRow[]): ReadonlyMap<number, number> {

@@ -17,12 +17,17 @@ export function resultTable(group: Group, title: string, looks: ReadonlyMap<stri
 <thead><tr><th scope="col">Target</th><th scope="col" class="n">Concurrency</th>${columns.map(
     ({ heading }) => html`<th scope="col" class="n">${heading}</th>`,
   )}<th scope="col" class="n">Errors</th></tr></thead>
-<tbody>${group.cells.map(
-    (cell) =>
-      html`<tr><th scope="row">${sampleOf(looks, cell)}${cell.target.label}${marksOf(cell)}</th><td class="n">${formatNumber(cell.concurrency)}</td>${columns.map(
-        (metric) => html`<td class="n">${figureCell(cell.figures.get(metric.id))}</td>`,
-      )}<td class="n">${errorsOf(cell)}</td></tr>`,
-  )}</tbody></table></div>`;
+${group.levels.map(
+  (level) =>
+    html`<tbody>${group.cells
+      .filter(({ concurrency }) => concurrency === level)
+      .map(
+        (cell) =>
+          html`<tr><th scope="row">${sampleOf(looks, cell)}${cell.target.label}${marksOf(cell)}</th><td class="n">${formatNumber(cell.concurrency)}</td>${columns.map(
+            (metric) => html`<td class="n">${figureCell(cell.figures.get(metric.id))}</td>`,
+          )}<td class="n">${errorsOf(cell)}</td></tr>`,
+      )}</tbody>`,
+)}</table></div>`;
 }
 
 /** Says what the ratios of a group compare with. */
@@ -49,7 +54,7 @@ function marksOf(cell: Cell): Markup[] {
   return cautionsOf(cell).map((caution) => html`<small class="caution">${caution}</small>`);
 }
 
-function sampleOf(looks: ReadonlyMap<string, Look>, { target }: Cell): Markup | '' {
+export function sampleOf(looks: ReadonlyMap<string, Look>, { target }: Cell): Markup | '' {
   const look = looks.get(target.name);
   return look === undefined ? '' : drawSample(look);
 }
