@@ -176,6 +176,13 @@ describe('the page', () => {
     expect(text).toContain('See the notes in 2 rows of the tables below');
   });
 
+  test('shows the noise of the machine and marks busy rows', () => {
+    const noise = { machineCpuUs: 2_000_000, otherCpuUs: 500_000, stealUs: 10_000, frequencyMhz: null };
+    const text = page(documentOf([{ target: 'fairlead', concurrency: 8, rates: [10, 10, 10], also: { noise } }]));
+    expect(text).toContain('<small class="caution">machine busy in 3 of 3</small>');
+    for (const part of ['Other CPU', '25 %', 'Steal', '0.5 %']) expect(text).toContain(part);
+  });
+
   test('shows failures by kind', () => {
     const text = page(
       documentOf([

@@ -5,6 +5,7 @@ import type {
   BenchmarkDocumentRow,
   BenchmarkDocumentTarget,
 } from '@fairlead/core/benchmark/document';
+import { isNoisy } from '@fairlead/core/benchmark/noise';
 import { type Estimate, estimate, isReproducible, median, pairedRatio } from '@fairlead/core/benchmark/statistics';
 import { histogramOf, METRICS, type Metric, THROUGHPUT } from './metrics.ts';
 
@@ -29,6 +30,8 @@ export interface Cell {
   readonly failures: Readonly<Record<string, number>>;
   /** Rows in which the load generator limited the result. */
   readonly saturated: number;
+  /** Rows in which other processes or the hypervisor took a part of the machine. */
+  readonly noisy: number;
   /** False if the throughput of its rounds differs too much to name a winner. Null with too few rounds. */
   readonly reproducible: boolean | null;
   readonly latency: Histogram;
@@ -111,6 +114,7 @@ function summarise(
     requests: sum(rows, (row) => row.requests),
     errors: sum(rows, (row) => row.errors),
     saturated: rows.filter((row) => row.generatorSaturated === true).length,
+    noisy: rows.filter(({ noise }) => isNoisy(noise)).length,
     reproducible: throughput === null ? null : isReproducible(throughput),
     latency: mergeHistograms(rows.map(histogramOf)),
   };

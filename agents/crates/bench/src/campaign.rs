@@ -161,7 +161,8 @@ fn cell(campaign: &Campaign, contender: &Contender, concurrency: u32) -> Result<
         warmup: Duration::from_millis(campaign.warmup_ms),
         duration: Duration::from_millis(campaign.duration_ms),
         pids: contender.pids.clone(),
-        app_pid: None,
+        app_pids: Vec::new(),
+        knows_processes: false,
     })
 }
 

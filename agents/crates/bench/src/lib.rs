@@ -15,6 +15,7 @@ mod http3;
 mod keepalive;
 mod mode;
 mod multiplexed;
+mod noise;
 mod open_loop;
 mod pacer;
 mod plan;

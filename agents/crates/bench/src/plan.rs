@@ -60,13 +60,14 @@ pub struct Targets {
     pub roots: Vec<Vec<u8>>,
     /// Network path from the proxies to the app; `None`: no instance runs.
     pub network_path: Option<NetworkPath>,
-    /// Process of the app, if its CPU is measured.
-    pub app_pid: Option<u32>,
+    /// Processes of the app, each with its descendants; empty: its CPU is not measured.
+    pub app_pids: Vec<u32>,
 }
 
 impl Targets {
     /// Targets of an app: this server's proxy and one of its instances. Without the one or the other, its measurement fails.
-    pub fn of_app(proxy: Option<ProxyTarget>, direct: Option<UpstreamAddress>) -> Self {
+    /// `app_pids` are the processes of all its instances.
+    pub fn of_app(proxy: Option<ProxyTarget>, direct: Option<UpstreamAddress>, app_pids: Vec<u32>) -> Self {
         let network_path = direct.as_ref().map(NetworkPath::to);
         let (https, pids, roots) = match proxy {
             None => Default::default(),
@@ -75,7 +76,7 @@ impl Targets {
         let proxy = TargetEndpoint { https, cleartext: None, pids };
         let direct = TargetEndpoint { https: None, cleartext: direct, pids: Vec::new() };
         let endpoints = [(BenchmarkTarget::Proxy, proxy), (BenchmarkTarget::Direct, direct)].into();
-        Self { endpoints, roots, network_path, app_pid: None }
+        Self { endpoints, roots, network_path, app_pids }
     }
 }
 
@@ -235,8 +236,12 @@ fn cell(plan: &BenchmarkPlan, targets: &Targets, step: PlannedCell) -> Result<Ce
         (false, Some(443)) | (_, None) => plan.host.clone(),
         (_, Some(port)) => format!("{}:{port}", plan.host),
     };
+    let is_direct = step.target == BenchmarkTarget::Direct;
     // An upgrade replaces the process whose id is known.
-    let has_pids = step.target != BenchmarkTarget::Direct && plan.scenario != BenchmarkScenario::ProxyUpgrade;
+    let has_pids = !is_direct && plan.scenario != BenchmarkScenario::ProxyUpgrade;
+    let pids = if has_pids { endpoint.pids.clone() } else { Vec::new() };
+    let replaces = matches!(plan.scenario, BenchmarkScenario::Deploy | BenchmarkScenario::ProxyUpgrade);
+    let knows_processes = !replaces && !targets.app_pids.is_empty() && (is_direct || !pids.is_empty());
     let is_burst = plan.scenario == BenchmarkScenario::Burst && step.phase == Some(BenchmarkPhase::During);
     Ok(Cell {
         name: name(step.target).to_owned(),
@@ -249,8 +254,9 @@ fn cell(plan: &BenchmarkPlan, targets: &Targets, step: PlannedCell) -> Result<Ce
         workers: None,
         warmup: plan.warmup,
         duration: plan.duration,
-        pids: if has_pids { endpoint.pids.clone() } else { Vec::new() },
-        app_pid: targets.app_pid,
+        pids,
+        app_pids: targets.app_pids.clone(),
+        knows_processes,
     })
 }
 
@@ -285,7 +291,8 @@ pub(crate) fn direct_cell(address: UpstreamAddress, gate: &BenchmarkGate) -> Cel
         warmup: gate.warmup,
         duration: gate.duration,
         pids: Vec::new(),
-        app_pid: None,
+        app_pids: Vec::new(),
+        knows_processes: false,
         workers: None,
     }
 }
@@ -314,7 +321,7 @@ fn row(
     cell: &Cell,
     measured: Measurement,
 ) -> BenchmarkRow {
-    let Measurement { tally, clients, cpu, app_cpu, generator_cpu, workers, memory_bytes, .. } = measured;
+    let Measurement { tally, clients, cpu, app_cpu, generator_cpu, workers, memory_bytes, noise, .. } = measured;
     let lateness = cell.rate.and_then(|_| tally.open_loop.generator_lateness.quantile_us(0.99));
     BenchmarkRow {
         position,
@@ -339,6 +346,7 @@ fn row(
         clients,
         latency_max_us: tally.latency_max_us,
         unsent: tally.open_loop.unsent,
+        noise,
     }
 }
 

@@ -210,7 +210,7 @@ pub struct BenchmarkRow {
     /// True if the generator, not the target, limits the result.
     #[serde(default)]
     pub generator_saturated: bool,
-    /// CPU time of the lab's app.
+    /// CPU time of the app; zero if it is not known.
     #[serde(default)]
     pub app_cpu: Duration,
     /// Number of clients that got a response.
@@ -221,4 +221,20 @@ pub struct BenchmarkRow {
     /// Number of requests of an open loop that could not be sent before the end.
     #[serde(default)]
     pub unsent: u64,
+    /// Load of the machine beside the measurement; `None`: the kernel does not show it.
+    #[serde(default)]
+    pub noise: Option<MachineNoise>,
+}
+
+/// CPU time and clock frequency of the machine in the measured time of a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MachineNoise {
+    /// All time of all cores, idle too.
+    pub machine_cpu: Duration,
+    /// Time of all processes but proxy, app and load generator; `None` if the time of one of these is not known.
+    pub other_cpu: Option<Duration>,
+    /// Time that the hypervisor gave to other machines.
+    pub steal: Duration,
+    /// Mean of the cores; `None` if the machine does not show it.
+    pub frequency_mhz: Option<u32>,
 }

@@ -1,8 +1,10 @@
 //! Benchmark plans of desired state, and the status of their runs in reports.
 
+use std::time::Duration;
+
 use fairlead_model::{
     BenchmarkPhase, BenchmarkPlan, BenchmarkProgram, BenchmarkProtocol, BenchmarkRow, BenchmarkScenario,
-    BenchmarkStatus, BenchmarkTarget, LabApp, NetworkPath, StateError,
+    BenchmarkStatus, BenchmarkTarget, LabApp, MachineNoise, NetworkPath, StateError,
 };
 
 use crate::agent;
@@ -130,7 +132,6 @@ fn program(program: BenchmarkProgram) -> agent::BenchmarkProgram {
 
 pub(crate) fn row(row: BenchmarkRow) -> agent::BenchmarkRow {
     let (index, count) = row.latency.into_iter().unzip();
-    let micros = |duration: std::time::Duration| u64::try_from(duration.as_micros()).unwrap_or(u64::MAX);
     agent::BenchmarkRow {
         position: row.position,
         round: row.round,
@@ -171,7 +172,21 @@ pub(crate) fn row(row: BenchmarkRow) -> agent::BenchmarkRow {
         clients: row.clients,
         latency_max_us: row.latency_max_us,
         unsent: row.unsent,
+        noise: row.noise.map(noise),
     }
+}
+
+fn noise(noise: MachineNoise) -> agent::MachineNoise {
+    agent::MachineNoise {
+        machine_cpu_us: micros(noise.machine_cpu),
+        other_cpu_us: noise.other_cpu.map(micros),
+        steal_us: micros(noise.steal),
+        frequency_mhz: noise.frequency_mhz.unwrap_or(0),
+    }
+}
+
+fn micros(duration: Duration) -> u64 {
+    u64::try_from(duration.as_micros()).unwrap_or(u64::MAX)
 }
 
 fn target_name(target: BenchmarkTarget) -> agent::BenchmarkTarget {

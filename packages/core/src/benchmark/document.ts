@@ -2,6 +2,7 @@
 // again. Its JSON Schema is docs/benchmarks/run.schema.json. A change that older readers can't follow gets another `format`.
 import { runIdSchema } from '@fairlead/contract/ids';
 import { z } from 'zod';
+import { machineNoiseSchema } from './noise.ts';
 import {
   type BenchmarkProgram,
   type BenchmarkScenarioName,
@@ -62,6 +63,7 @@ const rowSchema = z.object({
   proxyRssBytes: count.nullish().describe('Resident set size of the proxy at the end.'),
   resumed: count.nullish().describe('TLS handshakes that a ticket shortened.'),
   bytesReceived: count.nullish().describe('Bytes of response bodies.'),
+  noise: machineNoiseSchema.nullish().describe('Load of the machine beside the measurement.'),
 });
 
 const targetSchema = z.object({

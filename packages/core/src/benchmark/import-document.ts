@@ -161,6 +161,7 @@ function toRow(row: BenchmarkDocumentRow) {
     isSaturated: row.generatorSaturated ?? false,
     appCpuUs: row.appCpuUs ?? 0,
     clients: row.clients ?? 0,
+    ...(row.noise == null ? {} : { noise: row.noise }),
   };
 }
 

@@ -121,6 +121,7 @@ function rowOf(row: BenchmarkDocumentRow, names: Names): BenchmarkDocumentRow {
     latency: { sumUs: row.latency.sumUs, buckets: row.latency.buckets },
     ...{ proxyCpuUs: row.proxyCpuUs, appCpuUs: row.appCpuUs, generatorCpuUs: row.generatorCpuUs },
     generatorSaturated: row.generatorSaturated,
+    noise: row.noise,
     proxyMemoryBytes: row.proxyMemoryBytes,
     proxyMemoryBeforeBytes: row.proxyMemoryBeforeBytes,
     proxyRssBytes: row.proxyRssBytes,

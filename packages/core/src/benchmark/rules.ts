@@ -1,6 +1,7 @@
 // Figures of a stored row, and whether a request for a path reaches a domain. Pure.
 import { decodeHistogram, quantileMs } from '@fairlead/contract/histogram';
 import { z } from 'zod';
+import { machineNoiseSchema } from './noise.ts';
 import {
   type BenchmarkRowView,
   benchmarkPhaseSchema,
@@ -34,6 +35,7 @@ export interface StoredRow {
   readonly clients: number;
   readonly latencyMaxUs: bigint;
   readonly unsent: bigint;
+  readonly noise: unknown;
 }
 
 export function toRowView(row: StoredRow): BenchmarkRowView {
@@ -68,6 +70,7 @@ export function toRowView(row: StoredRow): BenchmarkRowView {
     appCpuUs: Number(row.appCpuUs),
     clients: row.clients,
     unsent: Number(row.unsent),
+    noise: machineNoiseSchema.nullable().parse(row.noise),
   };
 }
 

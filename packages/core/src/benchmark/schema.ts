@@ -13,6 +13,7 @@ import {
 import { z } from 'zod';
 import { countedPageSchema, pageInputSchema, searchSchema } from '../kernel/page.ts';
 import { nameSchema } from '../kernel/text.ts';
+import { machineNoiseSchema } from './noise.ts';
 import { LIVE_SCENARIOS, plainPlan, planFaults } from './plan.ts';
 
 /** All but `proxy` and `direct` are for the lab only. */
@@ -207,12 +208,14 @@ export const benchmarkRowSchema = z.object({
   generatorCpuUs: z.number(),
   /** True if the load generator, not the target, limits the result. */
   generatorSaturated: z.boolean(),
-  /** CPU time of the app; 0 outside the lab. */
+  /** CPU time of the app; 0 if it is not known. */
   appCpuUs: z.number(),
   /** Clients that got a response. */
   clients: z.number().int(),
   /** Requests of an open loop that could not be sent before the end. */
   unsent: z.number(),
+  /** Null: not sampled. */
+  noise: machineNoiseSchema.nullable(),
 });
 export type BenchmarkRowView = z.infer<typeof benchmarkRowSchema>;
 

@@ -6,10 +6,12 @@ import {
   type BenchmarkStatus,
   BenchmarkTarget,
   NetworkPath,
+  type MachineNoise as ReportedNoise,
 } from '@fairlead/contract/agent';
 import { encodeHistogram, histogramFromWire } from '@fairlead/contract/histogram';
 import { newId } from '@fairlead/contract/ids';
 import { AppError, clipText, type OrganizationCtx } from '../kernel/index.ts';
+import type { MachineNoise } from './noise.ts';
 import type {
   BenchmarkProgram,
   BenchmarkProtocolName,
@@ -85,6 +87,7 @@ export async function storeRows(ctx: OrganizationCtx, runId: string, rows: reado
           clients: clampInt(row.clients),
           latencyMaxUs: clampBig(row.latencyMaxUs),
           unsent: clampBig(row.unsent),
+          ...(row.noise === undefined ? {} : { noise: noiseOf(row.noise) }),
         },
       ];
     }),
@@ -99,6 +102,15 @@ function failuresOf({ failures }: BenchmarkRow): Record<string, number> {
     .filter(([kind]) => kind !== '')
     .slice(0, FAILURE_KINDS_MAX);
   return Object.fromEntries(kinds.map(([kind, count]) => [clipText(kind, 40), Number(clampBig(count))]));
+}
+
+function noiseOf({ machineCpuUs, otherCpuUs, stealUs, frequencyMhz }: ReportedNoise): MachineNoise {
+  return {
+    machineCpuUs: Number(clampBig(machineCpuUs)),
+    otherCpuUs: otherCpuUs === undefined ? null : Number(clampBig(otherCpuUs)),
+    stealUs: Number(clampBig(stealUs)),
+    frequencyMhz: frequencyMhz === 0 ? null : frequencyMhz,
+  };
 }
 
 /** Returns at most one for each target of the plan. */

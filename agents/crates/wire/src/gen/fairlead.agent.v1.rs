@@ -1238,7 +1238,7 @@ pub struct BenchmarkRow {
     pub generator_cpu_us: u64,
     #[prost(bool, tag = "23")]
     pub generator_saturated: bool,
-    /// CPU time of the app, for the lab only.
+    /// CPU time of the app; zero if it is not known.
     #[prost(uint64, tag = "24")]
     pub app_cpu_us: u64,
     /// Number of clients that got a response.
@@ -1249,6 +1249,25 @@ pub struct BenchmarkRow {
     /// Number of requests of an open loop that could not be sent before the end.
     #[prost(uint64, tag = "27")]
     pub unsent: u64,
+    /// Absent: an older agent, or the kernel does not show it.
+    #[prost(message, optional, tag = "30")]
+    pub noise: ::core::option::Option<MachineNoise>,
+}
+/// CPU time and clock frequency of the machine in the measured time of a row.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct MachineNoise {
+    /// All time of all cores, idle too.
+    #[prost(uint64, tag = "1")]
+    pub machine_cpu_us: u64,
+    /// Time of all processes but proxy, app and load generator. Absent: the time of one of these is not known.
+    #[prost(uint64, optional, tag = "2")]
+    pub other_cpu_us: ::core::option::Option<u64>,
+    /// Time that the hypervisor gave to other machines.
+    #[prost(uint64, tag = "3")]
+    pub steal_us: u64,
+    /// Mean of the cores; zero: the machine does not show it.
+    #[prost(uint32, tag = "4")]
+    pub frequency_mhz: u32,
 }
 /// Samples and log lines, spooled on disk until acknowledged. Sequences only grow, also over restarts.
 #[derive(Clone, PartialEq, ::prost::Message)]

@@ -16,6 +16,8 @@ import {
 export function ResultTable({ rows }: { readonly rows: readonly ResultRow[] }) {
   const { formatFixed, formatInteger, formatPercent, formatRatio } = useFormats();
   const hasPhases = rows.some(({ phase }) => phase !== null);
+  const hasNoise = rows.some(({ noise }) => noise !== null);
+  const share = (value: number | null) => (value === null ? '' : formatPercent(value));
   return (
     <Table scrollLabel="Results">
       <TableHead>
@@ -33,6 +35,8 @@ export function ResultTable({ rows }: { readonly rows: readonly ResultRow[] }) {
         <HeadCell numeric>Errors</HeadCell>
         <HeadCell numeric>CPU µs/req</HeadCell>
         <HeadCell numeric>Memory MiB</HeadCell>
+        {hasNoise ? <HeadCell numeric>Other CPU</HeadCell> : null}
+        {hasNoise ? <HeadCell numeric>Steal</HeadCell> : null}
       </TableHead>
       <tbody>
         {summariseRows(rows).map((line) => (
@@ -68,6 +72,8 @@ export function ResultTable({ rows }: { readonly rows: readonly ResultRow[] }) {
             </Cell>
             <Cell numeric>{formatFixed(line.cpuUsPerRequest, 1)}</Cell>
             <Cell numeric>{formatFixed(mebibytes(line.memoryBytes), 1)}</Cell>
+            {hasNoise ? <Cell numeric>{share(line.otherShare)}</Cell> : null}
+            {hasNoise ? <Cell numeric>{share(line.stealShare)}</Cell> : null}
           </tr>
         ))}
       </tbody>

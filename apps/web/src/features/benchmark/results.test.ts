@@ -226,3 +226,10 @@ test('a scenario keeps its phases apart, and tells failed requests and latency',
     'HTTP/1.1, after',
   ]);
 });
+
+test('the noise of a cell is the median of its rounds, without rounds that have no sample', () => {
+  const noise = (otherCpuUs: number | null) => ({ machineCpuUs: 1000, otherCpuUs, stealUs: 10, frequencyMhz: null });
+  const rounds = [noise(100), noise(300), noise(null), null];
+  const lines = summariseRows(rounds.map((each, round) => row({ round, noise: each })));
+  expect(lines).toMatchObject([{ otherShare: 0.2, stealShare: 0.01 }]);
+});

@@ -1,6 +1,7 @@
 // Aggregates the rows of a benchmark run for its charts and its table: medians and ratios of proxy to direct, with their
 // intervals. Pure.
 
+import { otherShare, stealShare } from '@fairlead/core/benchmark/noise';
 import { rowsOf } from '@fairlead/core/benchmark/plan';
 import type { BenchmarkPlan } from '@fairlead/core/benchmark/schema';
 import {
@@ -139,6 +140,10 @@ export interface ResultLine {
   readonly errors: number;
   readonly cpuUsPerRequest: number | null;
   readonly memoryBytes: number | null;
+  /** Share of other processes in the CPU of the machine; null if it is not known. */
+  readonly otherShare: number | null;
+  /** Share of the hypervisor in it. */
+  readonly stealShare: number | null;
 }
 
 /** Returns the target that others are compared with: nginx in the lab, else the app itself. */
@@ -216,6 +221,8 @@ function summarise(key: string, cell: readonly ResultRow[]): ResultLine {
     errors: total.errors,
     cpuUsPerRequest: of((row) => row.cpuUsPerRequest),
     memoryBytes: of((row) => row.proxyMemoryBytes),
+    otherShare: of((row) => otherShare(row.noise)),
+    stealShare: of((row) => stealShare(row.noise)),
   };
 }
 

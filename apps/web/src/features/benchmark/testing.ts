@@ -11,4 +11,5 @@ export const plainRow = {
   appCpuUs: 0,
   clients: 8,
   unsent: 0,
+  noise: null,
 } as const satisfies Partial<ResultRow>;
