@@ -18,13 +18,14 @@ const both = (fairlead: readonly number[], nginx: readonly number[], cpu = [12, 
 const count = (text: string, pattern: RegExp) => [...text.matchAll(pattern)].length;
 
 describe('groups', () => {
-  test('rows of different paths, protocols, phases or connection modes are never in one ratio', () => {
+  test('rows of different paths, protocols, phases, probes or connection modes are never in one ratio', () => {
     const apart: Partial<BenchmarkDocumentRow>[] = [
       { networkPath: 'unix-socket' },
       { networkPath: null },
       { protocol: 'http2' },
       { connection: 'fresh' },
       { phase: 'event' },
+      { probe: 'upload' },
       { scenario: 'greedy' },
     ];
     for (const also of apart) {

@@ -43,6 +43,7 @@ export interface Group {
   readonly key: string;
   readonly scenario: string;
   readonly phase: string | null;
+  readonly probe: string | null;
   readonly protocol: string;
   readonly connection: string;
   readonly networkPath: string | null;
@@ -56,7 +57,7 @@ export interface Group {
 }
 
 const keyOf = (row: BenchmarkDocumentRow, protocol = row.protocol) =>
-  [row.scenario, row.phase ?? '', protocol, row.connection, row.networkPath ?? ''].join('\n');
+  [row.scenario, row.phase ?? '', row.probe ?? '', protocol, row.connection, row.networkPath ?? ''].join('\n');
 const cellOf = (rows: readonly BenchmarkDocumentRow[], target: string, concurrency: number) =>
   rows.filter((row) => row.target === target && row.concurrency === concurrency);
 
@@ -76,7 +77,16 @@ export function groupsOf(document: BenchmarkDocument): Group[] {
     return [
       {
         key: `g${at}`,
-        ...{ scenario, phase: first.phase ?? null, protocol, connection, networkPath, levels, targets },
+        ...{
+          scenario,
+          phase: first.phase ?? null,
+          probe: first.probe ?? null,
+          protocol,
+          connection,
+          networkPath,
+          levels,
+          targets,
+        },
         baseline: baseRows.length === 0 ? null : base,
         baselineProtocol: baseRows[0]?.protocol ?? null,
         cells: levels.flatMap((concurrency) =>

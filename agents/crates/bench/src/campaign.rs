@@ -153,6 +153,7 @@ fn cell(campaign: &Campaign, contender: &Contender, concurrency: u32) -> Result<
         name: contender.name.clone(),
         destination: LoadTarget { address, tls, authority, path },
         protocol,
+        probe: None,
         mode: campaign.mode,
         rate: campaign.rate,
         request_timeout: Duration::from_millis(campaign.request_timeout_ms),

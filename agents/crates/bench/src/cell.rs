@@ -7,7 +7,7 @@ use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
 use fairlead_base::CancellationToken;
-use fairlead_model::MachineNoise;
+use fairlead_model::{BenchmarkProbe, MachineNoise};
 use fairlead_telemetry::{cpu_time_of, pss_bytes_of, tree_cpu_time_of};
 use rustix::process::{Resource, getrlimit};
 use rustix::time::{ClockId, clock_gettime};
@@ -39,6 +39,8 @@ pub(crate) struct Cell {
     pub(crate) name: String,
     pub(crate) destination: LoadTarget,
     pub(crate) protocol: Protocol,
+    /// `None`: plain requests.
+    pub(crate) probe: Option<BenchmarkProbe>,
     pub(crate) mode: Mode,
     /// Requests per second of an open loop; `None`: closed loop.
     pub(crate) rate: Option<f64>,
@@ -78,8 +80,8 @@ pub(crate) struct Measurement {
     pub(crate) noise: Option<MachineNoise>,
 }
 
-/// Generates the load of one measurement: waits until every client has a response, warms up, measures. Cancelling it ends its
-/// threads. Fails without a single valid response. Calls `on_start` when the measured time starts.
+/// Generates the load of one measurement: waits until every client has a response, warms up, measures. A cancellation ends its
+/// threads before it returns. Fails without a single valid response. Calls `on_start` when the measured time starts.
 pub(crate) async fn measure(
     cell: &Cell,
     cancel: &CancellationToken,
@@ -104,6 +106,7 @@ pub(crate) async fn measure(
         let task = WorkerTask {
             destination,
             protocol,
+            probe: cell.probe,
             mode,
             open_loop,
             request_timeout,
@@ -138,14 +141,16 @@ pub(crate) async fn measure(
         Usage { cpu, memory_bytes: memory(&cell.pids), noise }
     };
     let usage = tokio::select! {
-        measured = measured => measured,
-        () = cancel.cancelled() => return Err(BenchError::Cancelled),
+        measured = measured => Some(measured),
+        () = cancel.cancelled() => None,
     };
     let mut whole = LoadTally::default();
     for tally in tallies {
         let tally = tally.await.map_err(|_| BenchError::Generator("a worker ended early".to_owned()))?;
         whole.merge(tally);
     }
+    // The workers have ended, so nothing is sent after this.
+    let usage = usage.ok_or(BenchError::Cancelled)?;
     let clients = ready.load(Ordering::Relaxed).min(cell.concurrency);
     if whole.requests == 0 && (cell.mode != Mode::Idle || clients == 0) {
         let detail = whole.last_error.unwrap_or_else(|| "nothing answered".to_owned());

@@ -191,6 +191,7 @@ mod tests {
             latency_max_us: 0,
             unsent: 0,
             noise: None,
+            probe: None,
         }
     }
 

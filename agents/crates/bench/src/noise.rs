@@ -51,12 +51,8 @@ mod tests {
     fn other_processes_have_what_proxy_app_and_generator_have_not() {
         let at = Duration::from_millis;
         let cpu = MachineCpu { processes: at(1500), steal: at(20), total: at(2000) };
-        let expected = MachineNoise {
-            machine_cpu: at(2000),
-            other_cpu: Some(at(300)),
-            steal: at(20),
-            frequency_mhz: Some(2500),
-        };
+        let expected =
+            MachineNoise { machine_cpu: at(2000), other_cpu: Some(at(300)), steal: at(20), frequency_mhz: Some(2500) };
         assert_eq!(noise(cpu, Some(at(1200)), [Some(2_000_000), Some(3_000_000)]), expected);
         assert_eq!(noise(cpu, Some(at(1503)), [None, None]).other_cpu, Some(Duration::ZERO));
         assert_eq!(noise(cpu, None, [None, None]).other_cpu, None);

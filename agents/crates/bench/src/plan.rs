@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use fairlead_base::CancellationToken;
 use fairlead_model::{
-    BenchmarkGate, BenchmarkPhase, BenchmarkPlan, BenchmarkProtocol, BenchmarkRow, BenchmarkScenario, BenchmarkTarget,
-    NetworkPath, UpstreamAddress,
+    BenchmarkGate, BenchmarkPhase, BenchmarkPlan, BenchmarkProbe, BenchmarkProtocol, BenchmarkRow, BenchmarkScenario,
+    BenchmarkTarget, NetworkPath, UpstreamAddress,
 };
 use rustls::pki_types::ServerName;
 
@@ -112,18 +112,25 @@ pub fn rows_measurable(plan: &BenchmarkPlan, targets: &Targets) -> u32 {
     u32::try_from(measurable).unwrap_or(u32::MAX)
 }
 
-/// Runs every measurement of a plan, round by round. Targets without an endpoint are left out. An error ends the run; rows
-/// reported before it stay valid.
-pub async fn run_plan(
+/// Runs every measurement of a plan, round by round, after the rows that are `done`. Targets without an endpoint are left out. An
+/// error ends the run; rows reported before it stay valid.
+pub async fn resume_plan(
     plan: &BenchmarkPlan,
     targets: &Targets,
+    done: Vec<BenchmarkRow>,
     turns: &MeasurementTurns,
     cancel: CancellationToken,
     observer: &mut impl RunObserver,
 ) -> Result<Vec<BenchmarkRow>, BenchError> {
-    let mut rows = Vec::new();
     let steps = order(plan).filter(|step| targets.endpoints.contains_key(&step.target));
-    for (position, step) in (0..).zip(steps) {
+    let mut steps = (0..).zip(steps);
+    for row in &done {
+        if steps.next().is_none_or(|(position, step)| !step.is_of(position, row)) {
+            return Err(BenchError::Plan("its targets changed while the agent restarted".to_owned()));
+        }
+    }
+    let mut rows = done;
+    for (position, step) in steps {
         let cell = cell(plan, targets, step)?;
         let turn = turns.take_unless(&cancel).await?;
         let measured = match step.phase {
@@ -139,6 +146,17 @@ pub async fn run_plan(
         return Err(BenchError::NotRunning);
     }
     Ok(rows)
+}
+
+/// Runs every measurement of a plan.
+pub async fn run_plan(
+    plan: &BenchmarkPlan,
+    targets: &Targets,
+    turns: &MeasurementTurns,
+    cancel: CancellationToken,
+    observer: &mut impl RunObserver,
+) -> Result<Vec<BenchmarkRow>, BenchError> {
+    resume_plan(plan, targets, Vec::new(), turns, cancel, observer).await
 }
 
 /// Measures the second phase, with the load or the event that its scenario adds.
@@ -198,9 +216,18 @@ struct PlannedCell {
     protocol: BenchmarkProtocol,
     target: BenchmarkTarget,
     phase: Option<BenchmarkPhase>,
+    probe: Option<BenchmarkProbe>,
 }
 
-/// Orders rounds outermost and targets and phases innermost, so that compared cells run one after the other.
+impl PlannedCell {
+    /// Returns whether the row is the result of this cell.
+    fn is_of(self, position: u32, row: &BenchmarkRow) -> bool {
+        let BenchmarkRow { round, concurrency, protocol, target, phase, probe, .. } = *row;
+        position == row.position && self == Self { round, concurrency, protocol, target, phase, probe }
+    }
+}
+
+/// Orders rounds outermost, and targets with their phases or probes innermost, so that compared cells run one after the other.
 fn order(plan: &BenchmarkPlan) -> impl Iterator<Item = PlannedCell> + '_ {
     (0..plan.repeats).flat_map(move |round| {
         plan.concurrency.iter().flat_map(move |concurrency| {
@@ -208,8 +235,11 @@ fn order(plan: &BenchmarkPlan) -> impl Iterator<Item = PlannedCell> + '_ {
                 let targets = plan.targets.iter().filter(|target| target.speaks(*protocol));
                 targets.flat_map(move |target| {
                     let (concurrency, protocol, target) = (*concurrency, *protocol, *target);
-                    let phases = plan.scenario.phases().iter();
-                    phases.map(move |phase| PlannedCell { round, concurrency, protocol, target, phase: *phase })
+                    plan.scenario.phases().iter().flat_map(move |phase| {
+                        let probes = plan.scenario.probes().iter();
+                        let cell = PlannedCell { round, concurrency, protocol, target, phase: *phase, probe: None };
+                        probes.map(move |probe| PlannedCell { probe: *probe, ..cell })
+                    })
                 })
             })
         })
@@ -243,10 +273,12 @@ fn cell(plan: &BenchmarkPlan, targets: &Targets, step: PlannedCell) -> Result<Ce
     let replaces = matches!(plan.scenario, BenchmarkScenario::Deploy | BenchmarkScenario::ProxyUpgrade);
     let knows_processes = !replaces && !targets.app_pids.is_empty() && (is_direct || !pids.is_empty());
     let is_burst = plan.scenario == BenchmarkScenario::Burst && step.phase == Some(BenchmarkPhase::During);
+    let path = step.probe.map_or_else(|| plan.path.clone(), |probe| probe.path().to_owned());
     Ok(Cell {
         name: name(step.target).to_owned(),
-        destination: LoadTarget { address, tls, authority, path: plan.path.clone() },
+        destination: LoadTarget { address, tls, authority, path },
         protocol,
+        probe: step.probe,
         mode: if plan.fresh_connections { Mode::Fresh } else { Mode::Keepalive },
         rate: plan.rate.map(|rate| if is_burst { rate * BURST } else { rate }),
         request_timeout: REQUEST_TIMEOUT,
@@ -284,6 +316,7 @@ pub(crate) fn direct_cell(address: UpstreamAddress, gate: &BenchmarkGate) -> Cel
         name: "the new release".to_owned(),
         destination: LoadTarget { address, tls: None, authority, path: gate.path.clone() },
         protocol: Protocol::Http1,
+        probe: None,
         mode: Mode::Keepalive,
         rate: None,
         request_timeout: REQUEST_TIMEOUT,
@@ -300,7 +333,7 @@ pub(crate) fn direct_cell(address: UpstreamAddress, gate: &BenchmarkGate) -> Cel
 /// Returns the row of a measurement of `direct_cell`.
 pub(crate) fn direct_row(round: u32, cell: &Cell, network_path: NetworkPath, measured: Measurement) -> BenchmarkRow {
     let (target, protocol) = (BenchmarkTarget::Direct, BenchmarkProtocol::Http1);
-    let step = PlannedCell { round, concurrency: cell.concurrency, protocol, target, phase: None };
+    let step = PlannedCell { round, concurrency: cell.concurrency, protocol, target, phase: None, probe: None };
     row(round, step, Some(network_path), cell, measured)
 }
 
@@ -339,6 +372,7 @@ fn row(
         proxy_memory_bytes: memory_bytes,
         bytes_received: tally.body_bytes,
         phase: step.phase,
+        probe: step.probe,
         failures: tally.failures.iter().map(|(kind, count)| (kind.name().to_owned(), *count)).collect(),
         generator_cpu,
         generator_saturated: is_generator_saturated(cpu_share(generator_cpu, cell.duration, workers), lateness),

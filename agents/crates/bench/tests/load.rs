@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use fairlead_base::CancellationToken;
-use fairlead_bench::{BenchError, MeasurementTurns, Targets, run_plan};
+use fairlead_bench::{BenchError, MeasurementTurns, Targets, resume_plan, run_plan};
 use fairlead_model::{BenchmarkProtocol, BenchmarkRow, BenchmarkTarget};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
@@ -112,4 +112,31 @@ async fn more_clients_than_open_files_are_refused_before_any_connects() {
     let error = refused.unwrap_err();
     assert!(error.to_string().contains("open files"), "{error}");
     assert_eq!(served.load(Ordering::Relaxed), 0);
+}
+
+#[tokio::test]
+async fn an_interrupted_run_goes_on_after_its_last_row() {
+    let (address, _) = http1_app(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").await;
+    let plan = plan(BenchmarkTarget::Direct, BenchmarkProtocol::Http1, 2);
+    let targets = Targets::of_app(None, Some(address.into()), Vec::new());
+    let turns = MeasurementTurns::default();
+    let (cancel, mut done) = (CancellationToken::new(), Vec::new());
+    let mut interrupt = |row: &BenchmarkRow| {
+        done.push(row.clone());
+        cancel.cancel();
+    };
+    run_plan(&plan, &targets, &turns, cancel.clone(), &mut interrupt).await.unwrap_err();
+    assert_eq!(done.len(), 1);
+
+    let mut measured = Vec::new();
+    let mut observe = |row: &BenchmarkRow| measured.push(row.position);
+    let resume = resume_plan(&plan, &targets, done.clone(), &turns, CancellationToken::new(), &mut observe);
+    let rows = resume.await.unwrap();
+    assert_eq!((measured, rows.len()), (vec![1], 2));
+    assert_eq!(rows[0], done[0]);
+
+    let other = BenchmarkRow { concurrency: 3, ..done[0].clone() };
+    let refused =
+        resume_plan(&plan, &targets, vec![other], &turns, CancellationToken::new(), &mut |_: &BenchmarkRow| ()).await;
+    assert!(refused.unwrap_err().to_string().contains("its targets changed"));
 }

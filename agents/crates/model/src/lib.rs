@@ -21,8 +21,8 @@ pub mod message {
 }
 
 pub use benchmark::{
-    BenchmarkPhase, BenchmarkPlan, BenchmarkProgram, BenchmarkProtocol, BenchmarkRow, BenchmarkScenario,
-    BenchmarkTarget, LabApp, MachineNoise, NetworkPath,
+    BenchmarkPhase, BenchmarkPlan, BenchmarkProbe, BenchmarkProgram, BenchmarkProtocol, BenchmarkRow,
+    BenchmarkScenario, BenchmarkTarget, LabApp, MachineNoise, NetworkPath,
 };
 pub use benchmark_gate::{BenchmarkGate, BenchmarkMetric, BenchmarkThreshold, ThresholdBound};
 pub use certificate::{

@@ -92,8 +92,7 @@ impl HostSampler {
 
     fn counters(&mut self) -> Result<Counters, SampleError> {
         let ticks = CpuTicks::parse(self.stat.read()?);
-        let ticks =
-            ticks.ok_or_else(|| SampleError::Field { path: self.stat.path().to_path_buf(), field: "cpu" })?;
+        let ticks = ticks.ok_or_else(|| SampleError::Field { path: self.stat.path().to_path_buf(), field: "cpu" })?;
         let (received_bytes, sent_bytes) = network_bytes(self.network.read()?);
         Ok(Counters { cpu_busy_ticks: ticks.busy(), received_bytes, sent_bytes })
     }

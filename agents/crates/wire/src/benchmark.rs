@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use fairlead_model::{
-    BenchmarkPhase, BenchmarkPlan, BenchmarkProgram, BenchmarkProtocol, BenchmarkRow, BenchmarkScenario,
-    BenchmarkStatus, BenchmarkTarget, LabApp, MachineNoise, NetworkPath, StateError,
+    BenchmarkPhase, BenchmarkPlan, BenchmarkProbe, BenchmarkProgram, BenchmarkProtocol, BenchmarkRow,
+    BenchmarkScenario, BenchmarkStatus, BenchmarkTarget, LabApp, MachineNoise, NetworkPath, StateError,
 };
 
 use crate::agent;
@@ -30,7 +30,8 @@ pub(crate) fn plan(at: &str, spec: agent::BenchmarkPlan) -> Result<BenchmarkPlan
     within(at, "repeats", spec.repeats.into(), 1, 100)?;
     let scenario = scenario(spec.scenario).ok_or_else(|| unknown("scenario"))?;
     // One report carries all rows and must fit a frame of the link.
-    let cells = (targets.len() * protocols.len() * spec.concurrency.len() * scenario.phases().len()) as u64;
+    let parts = scenario.phases().len() * scenario.probes().len();
+    let cells = (targets.len() * protocols.len() * spec.concurrency.len() * parts) as u64;
     within(at, "rows", cells.saturating_mul(spec.repeats.into()), 1, 400)?;
     within(at, "duration_ms", spec.duration_ms.into(), 1, 600_000)?;
     within(at, "warmup_ms", spec.warmup_ms.into(), 0, 600_000)?;
@@ -42,10 +43,19 @@ pub(crate) fn plan(at: &str, spec: agent::BenchmarkPlan) -> Result<BenchmarkPlan
         response_bytes: lab.response_bytes,
         response_delay: milliseconds(lab.response_delay_ms),
         error_every: lab.error_every,
+        serves_probes: scenario == BenchmarkScenario::Latency,
     });
     let only_lab = |target: &BenchmarkTarget| !matches!(target, BenchmarkTarget::Proxy | BenchmarkTarget::Direct);
     if lab.is_none() && (targets.iter().any(only_lab) || protocols.contains(&BenchmarkProtocol::Http1Cleartext)) {
         return Err(wrong(&format!("{at}.lab"), "is missing, and a target or protocol needs it"));
+    }
+    if scenario == BenchmarkScenario::Latency {
+        let is_http1 = |protocol: &BenchmarkProtocol| {
+            matches!(protocol, BenchmarkProtocol::Http1 | BenchmarkProtocol::Http1Cleartext)
+        };
+        if lab.is_none() || !protocols.iter().all(is_http1) {
+            return Err(wrong(&format!("{at}.scenario"), "needs the lab and HTTP/1.1"));
+        }
     }
     if let Some(lab) = &lab {
         within(at, "lab.response_bytes", lab.response_bytes.into(), 0, 16 << 20)?;
@@ -105,6 +115,7 @@ fn scenario(name: i32) -> Option<BenchmarkScenario> {
         agent::BenchmarkScenario::RouteChange => BenchmarkScenario::RouteChange,
         agent::BenchmarkScenario::ProxyUpgrade => BenchmarkScenario::ProxyUpgrade,
         agent::BenchmarkScenario::PacketLoss => BenchmarkScenario::PacketLoss,
+        agent::BenchmarkScenario::Latency => BenchmarkScenario::Latency,
     })
 }
 
@@ -173,6 +184,19 @@ pub(crate) fn row(row: BenchmarkRow) -> agent::BenchmarkRow {
         latency_max_us: row.latency_max_us,
         unsent: row.unsent,
         noise: row.noise.map(noise),
+        probe: probe_name(row.probe).into(),
+    }
+}
+
+fn probe_name(probe: Option<BenchmarkProbe>) -> agent::BenchmarkProbe {
+    match probe {
+        None => agent::BenchmarkProbe::Unspecified,
+        Some(BenchmarkProbe::Json) => agent::BenchmarkProbe::Json,
+        Some(BenchmarkProbe::Upload) => agent::BenchmarkProbe::Upload,
+        Some(BenchmarkProbe::StreamFirstByte) => agent::BenchmarkProbe::StreamFirstByte,
+        Some(BenchmarkProbe::Stream) => agent::BenchmarkProbe::Stream,
+        Some(BenchmarkProbe::Sse) => agent::BenchmarkProbe::Sse,
+        Some(BenchmarkProbe::Websocket) => agent::BenchmarkProbe::Websocket,
     }
 }
 

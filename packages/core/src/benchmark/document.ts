@@ -8,6 +8,7 @@ import {
   type BenchmarkScenarioName,
   benchmarkFactsSchema,
   benchmarkOutcomeSchema,
+  benchmarkProbeSchema,
   benchmarkStateSchema,
   storedPlanSchema,
   thresholdResultSchema,
@@ -46,6 +47,7 @@ const rowSchema = z.object({
     .default('reused')
     .describe('reused: kept open; fresh: one for each request; resumed: the same with a TLS ticket; idle: silent.'),
   phase: name.nullish().describe('Part of a scenario with an event in it: `before`, `during` or `after` it.'),
+  probe: benchmarkProbeSchema.nullish().describe('What the latency counts; null: a plain request.'),
   networkPath: name.nullable().describe('Path to the app. Rows of different network paths are not comparable.'),
   concurrency: count.describe('Concurrent clients.'),
   clients: count.nullish().describe('Clients that received a response.'),
@@ -134,6 +136,10 @@ export const runScenarios = {
   'proxy-upgrade': {
     name: 'proxy upgrade under load',
     description: 'A new proxy process takes over while requests arrive.',
+  },
+  latency: {
+    name: 'latency probes',
+    description: 'JSON, upload, stream, server-sent events and WebSocket messages at low load.',
   },
 } as const satisfies Record<BenchmarkScenarioName, { readonly name: string; readonly description: string }>;
 

@@ -156,6 +156,7 @@ function toRow(row: BenchmarkDocumentRow) {
     proxyMemoryBytes: row.proxyMemoryBytes ?? 0,
     bytesReceived: row.bytesReceived ?? 0,
     phase: row.phase ?? null,
+    ...(row.probe == null ? {} : { probe: row.probe }),
     failures: row.failures ?? {},
     generatorCpuUs: row.generatorCpuUs ?? 0,
     isSaturated: row.generatorSaturated ?? false,

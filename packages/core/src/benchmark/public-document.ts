@@ -114,6 +114,7 @@ function rowOf(row: BenchmarkDocumentRow, names: Names): BenchmarkDocumentRow {
     target: names.targetName(row.target),
     protocol: names.protocolName(row.protocol),
     phase: row.phase == null ? null : names.phaseName(row.phase),
+    probe: row.probe,
     networkPath: row.networkPath === null ? null : names.pathName(row.networkPath),
     ...{ concurrency: row.concurrency, clients: row.clients, durationMs: row.durationMs },
     ...{ requests: row.requests, errors: row.errors, resumed: row.resumed, bytesReceived: row.bytesReceived },

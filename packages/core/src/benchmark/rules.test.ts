@@ -53,6 +53,21 @@ test('the lab measures other proxies, more clients, and scenarios in three phase
   expect(accepts({ scenario: 'deploy', requestsPerSecond: 100, targets: ['proxy'], protocols: ['http1'] })).toBe(true);
 });
 
+test('latency probes are measured in the lab, over reused HTTP/1.1 connections, by few clients', () => {
+  const probes = { upstream: 'lab', scenario: 'latency', protocols: ['http1'], concurrency: [1] };
+  expect(accepts(probes)).toBe(true);
+  expect(rowsOf(plan(probes))).toBe(2 * 6 * 3);
+  for (const changes of [
+    { upstream: 'live' },
+    { protocols: ['http1', 'http2'] },
+    { connection: 'fresh' },
+    { requestsPerSecond: 100 },
+    { concurrency: [65] },
+  ]) {
+    expect(accepts({ ...probes, ...changes }), JSON.stringify(changes)).toBe(false);
+  }
+});
+
 test('a run has time for every row, and some more', () => {
   const each = plan({ durationMs: 2000, warmupMs: 500 });
   expect(timeLimitMs(each)).toBeGreaterThan(rowsOf(each) * 2500);

@@ -5,6 +5,7 @@ import { machineNoiseSchema } from './noise.ts';
 import {
   type BenchmarkRowView,
   benchmarkPhaseSchema,
+  benchmarkProbeSchema,
   benchmarkProtocolSchema,
   benchmarkTargetSchema,
   networkPathSchema,
@@ -28,6 +29,7 @@ export interface StoredRow {
   readonly proxyMemoryBytes: bigint;
   readonly bytesReceived: bigint;
   readonly phase: string | null;
+  readonly probe: string | null;
   readonly failures: unknown;
   readonly generatorCpuUs: bigint;
   readonly isSaturated: boolean;
@@ -64,6 +66,7 @@ export function toRowView(row: StoredRow): BenchmarkRowView {
     p999Ms: quantileMs(latency, 0.999),
     maxMs: row.latencyMaxUs > 0n ? Number(row.latencyMaxUs) / 1000 : null,
     phase: benchmarkPhaseSchema.nullable().parse(row.phase),
+    probe: benchmarkProbeSchema.nullable().parse(row.probe),
     failures: failuresSchema.parse(row.failures),
     generatorCpuUs: Number(row.generatorCpuUs),
     generatorSaturated: row.isSaturated,

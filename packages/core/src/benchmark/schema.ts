@@ -14,7 +14,7 @@ import { z } from 'zod';
 import { countedPageSchema, pageInputSchema, searchSchema } from '../kernel/page.ts';
 import { nameSchema } from '../kernel/text.ts';
 import { machineNoiseSchema } from './noise.ts';
-import { LIVE_SCENARIOS, plainPlan, planFaults } from './plan.ts';
+import { LIVE_SCENARIOS, PROBES, plainPlan, planFaults } from './plan.ts';
 
 /** All but `proxy` and `direct` are for the lab only. */
 export const benchmarkTargetSchema = z.enum([
@@ -30,7 +30,7 @@ export const benchmarkTargetSchema = z.enum([
 ]);
 /** `http1-cleartext` is for the lab only. */
 export const benchmarkProtocolSchema = z.enum(['http1', 'http2', 'http3', 'http1-cleartext']);
-/** Event while the load runs. Every scenario but the matrix is measured before, during and after it. */
+/** Event while the load runs. Every scenario but the matrix and latency is measured before, during and after it. */
 export const benchmarkScenarioSchema = z.enum([
   'matrix',
   'burst',
@@ -39,7 +39,10 @@ export const benchmarkScenarioSchema = z.enum([
   'deploy',
   'route-change',
   'proxy-upgrade',
+  'latency',
 ]);
+/** What the latency of a row counts, in the scenario `latency`. */
+export const benchmarkProbeSchema = z.enum(PROBES);
 export const benchmarkPhaseSchema = z.enum(['before', 'during', 'after']);
 /** Network path of connections to the app, those of the proxy and direct ones alike. Rows of different paths are never compared. */
 export const networkPathSchema = z.enum(['shared-network', 'own-network', 'unix-socket']);
@@ -203,6 +206,8 @@ export const benchmarkRowSchema = z.object({
   maxMs: z.number().nullable(),
   /** Null: a row of the matrix. */
   phase: benchmarkPhaseSchema.nullable(),
+  /** Null: plain requests. */
+  probe: benchmarkProbeSchema.nullable(),
   /** Errors by kind, such as `timeout` or `5xx`. */
   failures: z.record(z.string(), z.number()),
   generatorCpuUs: z.number(),

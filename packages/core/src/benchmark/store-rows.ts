@@ -1,6 +1,7 @@
 // Stores the rows and programs that an agent reported for a run.
 import {
   BenchmarkPhase,
+  BenchmarkProbe,
   BenchmarkProtocol,
   type BenchmarkRow,
   type BenchmarkStatus,
@@ -12,6 +13,7 @@ import { encodeHistogram, histogramFromWire } from '@fairlead/contract/histogram
 import { newId } from '@fairlead/contract/ids';
 import { AppError, clipText, type OrganizationCtx } from '../kernel/index.ts';
 import type { MachineNoise } from './noise.ts';
+import type { PROBES } from './plan.ts';
 import type {
   BenchmarkProgram,
   BenchmarkProtocolName,
@@ -44,6 +46,14 @@ const phases: Readonly<Partial<Record<BenchmarkPhase, string>>> = {
   [BenchmarkPhase.BEFORE]: 'before',
   [BenchmarkPhase.DURING]: 'during',
   [BenchmarkPhase.AFTER]: 'after',
+};
+const probes: Readonly<Partial<Record<BenchmarkProbe, (typeof PROBES)[number]>>> = {
+  [BenchmarkProbe.JSON]: 'json',
+  [BenchmarkProbe.UPLOAD]: 'upload',
+  [BenchmarkProbe.STREAM_FIRST_BYTE]: 'stream-first-byte',
+  [BenchmarkProbe.STREAM]: 'stream',
+  [BenchmarkProbe.SSE]: 'sse',
+  [BenchmarkProbe.WEBSOCKET]: 'websocket',
 };
 const networkPaths: Readonly<Partial<Record<NetworkPath, NetworkPathName>>> = {
   [NetworkPath.SHARED_NETWORK]: 'shared-network',
@@ -80,6 +90,7 @@ export async function storeRows(ctx: OrganizationCtx, runId: string, rows: reado
           proxyMemoryBytes: clampBig(row.proxyMemoryBytes),
           bytesReceived: clampBig(row.bytesReceived),
           phase: phases[row.phase] ?? null,
+          probe: probes[row.probe] ?? null,
           failures: failuresOf(row),
           generatorCpuUs: clampBig(row.generatorCpuUs),
           isSaturated: row.generatorSaturated,

@@ -38,6 +38,7 @@ const stateRules: Rules<DesiredState> = [
   ['benchmark', ({ benchmarks }) => benchmarks.length > 0],
   ['benchmark.http3', ({ benchmarks }) => benchmarks.some((plan) => plan.protocols.includes(BenchmarkProtocol.HTTP3))],
   ['benchmark.lab', ({ benchmarks }) => benchmarks.some(needsLab)],
+  ['benchmark.latency', ({ benchmarks }) => benchmarks.some(({ scenario }) => scenario === BenchmarkScenario.LATENCY)],
   ['volume', ({ deletedVolumes }) => deletedVolumes.length > 0],
   ['upgrade', ({ agent }) => agent !== undefined],
   ['uninstall', ({ uninstall }) => uninstall !== undefined],

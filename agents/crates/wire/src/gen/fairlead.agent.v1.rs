@@ -1252,6 +1252,8 @@ pub struct BenchmarkRow {
     /// Absent: an older agent, or the kernel does not show it.
     #[prost(message, optional, tag = "30")]
     pub noise: ::core::option::Option<MachineNoise>,
+    #[prost(enumeration = "BenchmarkProbe", tag = "31")]
+    pub probe: i32,
 }
 /// CPU time and clock frequency of the machine in the measured time of a row.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
@@ -1826,7 +1828,7 @@ impl BenchmarkProtocol {
         }
     }
 }
-/// Every scenario but the matrix has the phases before, during and after, and something that happens during the second.
+/// Every scenario but the matrix and latency has the phases before, during and after, and something that happens during the second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
 #[repr(i32)]
 pub enum BenchmarkScenario {
@@ -1848,6 +1850,8 @@ pub enum BenchmarkScenario {
     ProxyUpgrade = 7,
     /// The network between clients and proxy loses packets.
     PacketLoss = 8,
+    /// Latency probes, one row each. Needs the capability "benchmark.latency".
+    Latency = 20,
 }
 impl BenchmarkScenario {
     /// String value of the enum field names used in the ProtoBuf definition.
@@ -1865,6 +1869,7 @@ impl BenchmarkScenario {
             Self::RouteChange => "BENCHMARK_SCENARIO_ROUTE_CHANGE",
             Self::ProxyUpgrade => "BENCHMARK_SCENARIO_PROXY_UPGRADE",
             Self::PacketLoss => "BENCHMARK_SCENARIO_PACKET_LOSS",
+            Self::Latency => "BENCHMARK_SCENARIO_LATENCY",
         }
     }
     /// Creates an enum from field names used in the ProtoBuf definition.
@@ -1879,6 +1884,56 @@ impl BenchmarkScenario {
             "BENCHMARK_SCENARIO_ROUTE_CHANGE" => Some(Self::RouteChange),
             "BENCHMARK_SCENARIO_PROXY_UPGRADE" => Some(Self::ProxyUpgrade),
             "BENCHMARK_SCENARIO_PACKET_LOSS" => Some(Self::PacketLoss),
+            "BENCHMARK_SCENARIO_LATENCY" => Some(Self::Latency),
+            _ => None,
+        }
+    }
+}
+/// What the latency of a row counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
+#[repr(i32)]
+pub enum BenchmarkProbe {
+    /// Unspecified: a response to GET, from the request to its last byte.
+    Unspecified = 0,
+    /// Small JSON document.
+    Json = 1,
+    /// Request body of 64 KiB, until the response to all of it.
+    Upload = 2,
+    /// Streamed response, until its first byte.
+    StreamFirstByte = 3,
+    /// Streamed response, until its end.
+    Stream = 4,
+    /// Server-sent event, from its send time to its receipt. Each event counts as a request.
+    Sse = 5,
+    /// Round trip of a WebSocket message. Each counts as a request.
+    Websocket = 6,
+}
+impl BenchmarkProbe {
+    /// String value of the enum field names used in the ProtoBuf definition.
+    ///
+    /// The values are not transformed in any way and thus are considered stable
+    /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+    pub fn as_str_name(&self) -> &'static str {
+        match self {
+            Self::Unspecified => "BENCHMARK_PROBE_UNSPECIFIED",
+            Self::Json => "BENCHMARK_PROBE_JSON",
+            Self::Upload => "BENCHMARK_PROBE_UPLOAD",
+            Self::StreamFirstByte => "BENCHMARK_PROBE_STREAM_FIRST_BYTE",
+            Self::Stream => "BENCHMARK_PROBE_STREAM",
+            Self::Sse => "BENCHMARK_PROBE_SSE",
+            Self::Websocket => "BENCHMARK_PROBE_WEBSOCKET",
+        }
+    }
+    /// Creates an enum from field names used in the ProtoBuf definition.
+    pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+        match value {
+            "BENCHMARK_PROBE_UNSPECIFIED" => Some(Self::Unspecified),
+            "BENCHMARK_PROBE_JSON" => Some(Self::Json),
+            "BENCHMARK_PROBE_UPLOAD" => Some(Self::Upload),
+            "BENCHMARK_PROBE_STREAM_FIRST_BYTE" => Some(Self::StreamFirstByte),
+            "BENCHMARK_PROBE_STREAM" => Some(Self::Stream),
+            "BENCHMARK_PROBE_SSE" => Some(Self::Sse),
+            "BENCHMARK_PROBE_WEBSOCKET" => Some(Self::Websocket),
             _ => None,
         }
     }

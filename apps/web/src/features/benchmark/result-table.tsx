@@ -6,6 +6,7 @@ import { Cell, HeadCell, Table, TableHead } from '@fairlead/ui/table';
 import {
   networkPathLabel,
   phaseLabel,
+  probeLabel,
   protocolLabel,
   type ResultRow,
   summariseRows,
@@ -16,6 +17,7 @@ import {
 export function ResultTable({ rows }: { readonly rows: readonly ResultRow[] }) {
   const { formatFixed, formatInteger, formatPercent, formatRatio } = useFormats();
   const hasPhases = rows.some(({ phase }) => phase !== null);
+  const hasProbes = rows.some(({ probe }) => probe !== null);
   const hasNoise = rows.some(({ noise }) => noise !== null);
   const share = (value: number | null) => (value === null ? '' : formatPercent(value));
   return (
@@ -25,6 +27,7 @@ export function ResultTable({ rows }: { readonly rows: readonly ResultRow[] }) {
         <HeadCell numeric>Concurrency</HeadCell>
         <HeadCell>Target</HeadCell>
         {hasPhases ? <HeadCell>Phase</HeadCell> : null}
+        {hasProbes ? <HeadCell>Probe</HeadCell> : null}
         <HeadCell>Network path</HeadCell>
         <HeadCell numeric>req/s</HeadCell>
         <HeadCell numeric>Ratio</HeadCell>
@@ -52,6 +55,9 @@ export function ResultTable({ rows }: { readonly rows: readonly ResultRow[] }) {
               {targetLabel[line.target]}
             </Cell>
             {hasPhases ? <Cell>{line.phase === null ? '' : phaseLabel[line.phase]}</Cell> : null}
+            {hasProbes ? (
+              <Cell className="whitespace-nowrap">{line.probe === null ? '' : probeLabel[line.probe]}</Cell>
+            ) : null}
             <Cell className="whitespace-nowrap">
               {line.networkPath === null ? '' : networkPathLabel[line.networkPath]}
             </Cell>

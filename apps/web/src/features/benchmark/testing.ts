@@ -3,6 +3,7 @@ import type { ResultRow } from './results.ts';
 
 export const plainRow = {
   phase: null,
+  probe: null,
   failures: {},
   p999Ms: null,
   maxMs: null,

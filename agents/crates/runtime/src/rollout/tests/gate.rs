@@ -56,6 +56,7 @@ fn row(round: u32) -> BenchmarkRow {
         latency_max_us: 0,
         unsent: 0,
         noise: None,
+        probe: None,
     }
 }
 
