@@ -41,7 +41,7 @@ export function labScenarios({ repeats, durationMs, concurrency }: Size): LabSce
     scenario('burst', { scenario: 'burst', requestsPerSecond: 100 }),
     scenario('slow upstream', { scenario: 'slow-upstream', requestsPerSecond: 100 }),
     scenario('greedy client', { scenario: 'greedy-client', requestsPerSecond: 100 }),
-    scenario('latency probes', { scenario: 'latency', concurrency: [1], targets: [...ALWAYS, 'caddy', 'traefik'] }),
+    scenario('latency probes', { scenario: 'latency', concurrency: [1] }),
   ];
 }
 

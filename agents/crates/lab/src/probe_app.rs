@@ -145,3 +145,64 @@ async fn echo(mut socket: WebSocketStream<TokioIo<hyper::upgrade::Upgraded>>) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use fairlead_base::CancellationToken;
+    use fairlead_bench::{MeasurementTurns, Targets, run_plan};
+    use fairlead_model::{
+        AppId, AppKey, BenchmarkPlan, BenchmarkProtocol, BenchmarkRow, BenchmarkScenario, BenchmarkTarget,
+        EnvironmentId, RunId,
+    };
+
+    use super::*;
+
+    #[tokio::test]
+    async fn every_probe_has_a_row_that_counts_what_its_name_says() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        listener.set_nonblocking(true).unwrap();
+        let address = listener.local_addr().unwrap();
+        std::thread::spawn(move || serve(listener.into()));
+        let plan = BenchmarkPlan {
+            run: RunId::parse("run_1").unwrap(),
+            key: AppKey { app: AppId::parse("app_1").unwrap(), environment: EnvironmentId::parse("env_1").unwrap() },
+            host: crate::HOST.to_owned(),
+            path: "/".to_owned(),
+            targets: vec![BenchmarkTarget::Direct],
+            protocols: vec![BenchmarkProtocol::Http1],
+            concurrency: vec![2],
+            repeats: 1,
+            duration: Duration::from_millis(150),
+            warmup: Duration::ZERO,
+            lab: None,
+            scenario: BenchmarkScenario::Latency,
+            fresh_connections: false,
+            rate: None,
+        };
+        let targets = Targets::of_app(None, Some(address.into()), Vec::new());
+        let (turns, cancel) = (MeasurementTurns::default(), CancellationToken::new());
+        let rows = run_plan(&plan, &targets, &turns, cancel, &mut |_: &BenchmarkRow| ()).await.unwrap();
+        let probes: Vec<_> = rows.iter().map(|row| row.probe).collect();
+        assert_eq!(probes, BenchmarkScenario::Latency.probes());
+        for row in &rows {
+            assert!(row.requests > 0 && row.errors == 0, "{row:?}");
+            let mean = Duration::from_micros(row.latency_sum_us / row.requests);
+            let body_bytes = row.bytes_received / row.requests;
+            match row.probe.unwrap() {
+                // The number of bytes that the app received.
+                BenchmarkProbe::Upload => assert_eq!(body_bytes, "65536".len() as u64),
+                BenchmarkProbe::StreamFirstByte => assert_eq!(body_bytes, CHUNK_BYTES as u64),
+                BenchmarkProbe::Stream => {
+                    assert_eq!(body_bytes, u64::from(CHUNKS) * CHUNK_BYTES as u64);
+                    assert!(mean >= (CHUNKS - 1) * PAUSE, "{mean:?}");
+                }
+                BenchmarkProbe::Json => assert_eq!(body_bytes, JSON.len() as u64),
+                BenchmarkProbe::Websocket => assert_eq!(body_bytes, 64),
+                // Each event counts, not each response.
+                BenchmarkProbe::Sse => assert_eq!(body_bytes, 0),
+            }
+        }
+    }
+}
