@@ -26,7 +26,7 @@ export const LIVE_SCENARIOS: readonly BenchmarkScenarioName[] = ['deploy', 'rout
 /** Probes of the scenario `latency`, in the order of measurement. The agent has the same list. */
 export const PROBES = ['json', 'upload', 'stream-first-byte', 'stream', 'sse', 'websocket'] as const;
 /** Most clients of a latency probe: more would measure their queue. */
-export const PROBE_CONCURRENCY_MAX = 64;
+const PROBE_CONCURRENCY_MAX = 64;
 
 const HTTP3_TARGETS: readonly BenchmarkTargetName[] = ['proxy', 'envoy', 'caddy', 'traefik'];
 
