@@ -41,8 +41,8 @@ function faultsOf({ plan, mustMeasure }: LabScenario, run: BenchmarkDetail): str
   const measured = plan.targets.filter((target) => skipped.every((program) => program.target !== target));
   const expected = rowsOf({ ...plan, targets: measured });
   if (run.rows.length !== expected) faults.push(`it has ${run.rows.length} rows instead of ${expected}`);
-  for (const { position, target, protocol, phase, requests, errors, failures } of run.rows) {
-    const row = [position, target, protocol, phase].filter((part) => part !== null).join(' ');
+  for (const { position, target, protocol, phase, probe, requests, errors, failures } of run.rows) {
+    const row = [position, target, protocol, phase, probe].filter((part) => part !== null).join(' ');
     if (requests === 0) faults.push(`row ${row} has no response`);
     if (errors > 0) faults.push(`row ${row} has ${errors} errors: ${JSON.stringify(failures)}`);
   }

@@ -53,6 +53,7 @@ export function labScenarios({ repeats, durationMs, concurrency }: Size): LabSce
       },
     }),
     scenario('greedy client', { scenario: 'greedy-client', requestsPerSecond: 100 }),
+    scenario('latency probes', { scenario: 'latency', concurrency: [1] }),
   ];
 }
 

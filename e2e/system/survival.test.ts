@@ -1,5 +1,6 @@
 // Tests that visitors notice nothing, or only failed in-flight requests, when one of Fairlead's processes ends.
 import { existsSync } from 'node:fs';
+import { benchmarkPlanSchema } from '@fairlead/core/benchmark';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { run } from '../../tools/lib/command.ts';
 import { waitFor } from '../../tools/lib/wait.ts';
@@ -63,6 +64,36 @@ test('`proxy` gets SIGKILL under traffic: no connection is refused, and only in-
   expect(failures.filter((failure) => failure.startedAt > goneAt)).toEqual([]);
   expect(failures.length).toBeLessThanOrEqual(CONNECTIONS);
   expect(await system.proxyPid()).not.toBe(pid);
+});
+
+test('`run` gets SIGKILL during a benchmark: it goes on after the last row', async () => {
+  const { id: appId } = await system.app('steady');
+  const plan = benchmarkPlanSchema.parse({ protocols: ['http1'], concurrency: [2], durationMs: 500, warmupMs: 0 });
+  const { runId } = await system.product.verbs.createBenchmark({ appId, plan });
+  const interrupted = await waitFor(
+    async () => {
+      const run = await system.product.verbs.getBenchmark({ runId });
+      return run.rowsDone >= 2 ? run : undefined;
+    },
+    { what: 'two rows', timeoutMs: 30_000 },
+  );
+  await killAgent();
+  const run = await waitFor(
+    async () => {
+      const current = await system.product.verbs.getBenchmark({ runId });
+      // An agent that starts anew reports no row until it has measured the first one again.
+      expect(current.rowsDone).toBeGreaterThanOrEqual(interrupted.rowsDone);
+      return current.finishedAt === null ? undefined : current;
+    },
+    { what: `the end of ${runId}`, timeoutMs: 60_000, everyMs: 50 },
+  );
+  expect(run).toMatchObject({ state: 'succeeded', rowsDone: 6, rowsTotal: 6 });
+  expect(run.rows.map(({ position, target }) => [position, target])).toEqual(
+    ['proxy', 'direct', 'proxy', 'direct', 'proxy', 'direct'].map((target, position) => [position, target]),
+  );
+  expect(run.rows.slice(0, 2)).toEqual(interrupted.rows.slice(0, 2));
+  for (const { noise } of run.rows) expect(noise?.machineCpuUs).toBeGreaterThan(0);
+  expect(run.rows.every(({ noise }) => noise?.otherCpuUs !== null)).toBe(true);
 });
 
 test('a deployment works after both were killed', async () => {

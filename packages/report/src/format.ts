@@ -62,6 +62,14 @@ const PROTOCOLS: Readonly<Record<string, string>> = {
   websocket: 'WebSocket',
   grpc: 'gRPC',
 };
+const PROBES: Readonly<Record<string, string>> = {
+  json: 'JSON',
+  upload: 'Upload of 64 KiB',
+  'stream-first-byte': 'First byte of a stream',
+  stream: 'Whole stream',
+  sse: 'Server-sent event',
+  websocket: 'WebSocket round trip',
+};
 const PATHS: Readonly<Record<string, string>> = {
   'shared-network': 'shared network',
   'own-network': 'own network',
@@ -82,6 +90,7 @@ const FAILURES: Readonly<Record<string, string>> = {
 };
 
 export const protocolLabel = (protocol: string): string => PROTOCOLS[protocol] ?? protocol;
+export const probeLabel = (probe: string): string => PROBES[probe] ?? probe;
 export const pathLabel = (path: string | null): string => (path === null ? 'unknown path' : (PATHS[path] ?? path));
 export const connectionLabel = (connection: string): string => CONNECTIONS[connection] ?? connection;
 export const failureLabel = (kind: string): string => FAILURES[kind] ?? kind;

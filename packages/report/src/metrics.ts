@@ -1,6 +1,7 @@
 // Metrics of a row: the figures of charts and tables, in one list.
 import { bucketIndex, type Histogram, quantileMs } from '@fairlead/contract/buckets';
 import type { BenchmarkDocumentRow } from '@fairlead/core/benchmark/document';
+import { otherShare, stealShare } from '@fairlead/core/benchmark/noise';
 import { byteUnit, formatBytes, formatMs, formatNumber, formatShare, formatUs } from './format.ts';
 
 export interface Metric {
@@ -88,6 +89,18 @@ export const METRICS: readonly Metric[] = [
     of: memoryPerConnection,
     format: formatBytes,
     ...{ isCompared: true, isCharted: false },
+  },
+  {
+    ...{ id: 'other-cpu', title: 'CPU of other processes', heading: 'Other CPU', unit: 'of the machine' },
+    of: ({ noise }) => otherShare(noise),
+    format: formatShare,
+    ...{ isCompared: false, isCharted: false },
+  },
+  {
+    ...{ id: 'steal', title: 'Stolen CPU', heading: 'Steal', unit: 'of the machine' },
+    of: ({ noise }) => stealShare(noise),
+    format: formatShare,
+    ...{ isCompared: false, isCharted: false },
   },
 ];
 

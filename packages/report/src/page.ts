@@ -2,7 +2,7 @@
 import type { BenchmarkDocument } from '@fairlead/core/benchmark/document';
 import { chartsOf } from './charts.ts';
 import { effectsOf, eventTable } from './event.ts';
-import { connectionLabel, formatBytes, formatDay, pathLabel, plural, protocolLabel } from './format.ts';
+import { connectionLabel, formatBytes, formatDay, pathLabel, plural, probeLabel, protocolLabel } from './format.ts';
 import { HEADLINE_RULE, type Headline, headlineOf } from './headline.ts';
 import { html, type Markup, raw } from './markup.ts';
 import { drawSample } from './plot.ts';
@@ -63,8 +63,9 @@ function chartedGroups(groups: readonly Group[]): ReadonlySet<Group> {
   return new Set(curves.length > 0 ? curves : groups);
 }
 
-function groupTitle({ protocol, connection, networkPath, phase }: Group): string {
-  const parts = [protocolLabel(protocol), connectionLabel(connection), pathLabel(networkPath), phase];
+function groupTitle({ protocol, connection, networkPath, phase, probe }: Group): string {
+  const base = [protocolLabel(protocol), connectionLabel(connection), pathLabel(networkPath), phase];
+  const parts = [probe === null ? null : probeLabel(probe), ...base];
   return parts.filter((part) => part !== null).join(', ');
 }
 

@@ -20,13 +20,14 @@ const both = (fairlead: readonly number[], nginx: readonly number[], cpu = [12, 
 const count = (text: string, pattern: RegExp) => [...text.matchAll(pattern)].length;
 
 describe('groups', () => {
-  test('rows of different paths, protocols, phases or connection modes are never in one ratio', () => {
+  test('rows of different paths, protocols, phases, probes or connection modes are never in one ratio', () => {
     const apart: Partial<BenchmarkDocumentRow>[] = [
       { networkPath: 'unix-socket' },
       { networkPath: null },
       { protocol: 'http2' },
       { connection: 'fresh' },
       { phase: 'event' },
+      { probe: 'upload' },
       { scenario: 'greedy' },
     ];
     for (const also of apart) {
@@ -231,6 +232,13 @@ describe('the page', () => {
     expect(text).toContain('<small class="caution">not reproducible</small>');
     expect(text).toContain('<small class="caution">generator saturated in 3 of 3</small>');
     expect(text).toContain('See the notes in 2 rows of the tables below');
+  });
+
+  test('shows the noise of the machine and marks busy rows', () => {
+    const noise = { machineCpuUs: 2_000_000, otherCpuUs: 500_000, stealUs: 10_000, frequencyMhz: null };
+    const text = page(documentOf([{ target: 'fairlead', concurrency: 8, rates: [10, 10, 10], also: { noise } }]));
+    expect(text).toContain('<small class="caution">machine busy in 3 of 3</small>');
+    for (const part of ['Other CPU', '25 %', 'Steal', '0.5 %']) expect(text).toContain(part);
   });
 
   test('shows failures by kind', () => {

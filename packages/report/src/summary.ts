@@ -5,6 +5,7 @@ import type {
   BenchmarkDocumentRow,
   BenchmarkDocumentTarget,
 } from '@fairlead/core/benchmark/document';
+import { isNoisy } from '@fairlead/core/benchmark/noise';
 import { type Estimate, estimate, isReproducible, median, pairedRatio } from '@fairlead/core/benchmark/statistics';
 import { histogramOf, METRICS, type Metric, THROUGHPUT } from './metrics.ts';
 
@@ -31,6 +32,8 @@ export interface Cell {
   readonly failures: Readonly<Record<string, number>>;
   /** Rows in which the load generator limited the result. */
   readonly saturated: number;
+  /** Rows in which other processes or the hypervisor took a part of the machine. */
+  readonly noisy: number;
   /** False if the throughput of its rounds differs too much to name a winner. Null with too few rounds. */
   readonly reproducible: boolean | null;
   readonly latency: Histogram;
@@ -42,6 +45,7 @@ export interface Group {
   readonly key: string;
   readonly scenario: string;
   readonly phase: string | null;
+  readonly probe: string | null;
   readonly protocol: string;
   readonly connection: string;
   readonly networkPath: string | null;
@@ -55,7 +59,7 @@ export interface Group {
 }
 
 const keyOf = (row: BenchmarkDocumentRow, protocol = row.protocol) =>
-  [row.scenario, row.phase ?? '', protocol, row.connection, row.networkPath ?? ''].join('\n');
+  [row.scenario, row.phase ?? '', row.probe ?? '', protocol, row.connection, row.networkPath ?? ''].join('\n');
 const cellOf = (rows: readonly BenchmarkDocumentRow[], target: string, concurrency: number) =>
   rows.filter((row) => row.target === target && row.concurrency === concurrency);
 
@@ -75,7 +79,16 @@ export function groupsOf(document: BenchmarkDocument): Group[] {
     return [
       {
         key: `g${at}`,
-        ...{ scenario, phase: first.phase ?? null, protocol, connection, networkPath, levels, targets },
+        ...{
+          scenario,
+          phase: first.phase ?? null,
+          probe: first.probe ?? null,
+          protocol,
+          connection,
+          networkPath,
+          levels,
+          targets,
+        },
         baseline: baseRows.length === 0 ? null : base,
         baselineProtocol: baseRows[0]?.protocol ?? null,
         cells: levels.flatMap((concurrency) =>
@@ -113,6 +126,7 @@ function summarise(
     requests: sum(rows, (row) => row.requests),
     errors: sum(rows, (row) => row.errors),
     saturated: rows.filter((row) => row.generatorSaturated === true).length,
+    noisy: rows.filter(({ noise }) => isNoisy(noise)).length,
     reproducible: throughput === null ? null : isReproducible(throughput),
     latency: mergeHistograms(rows.map(histogramOf)),
   };

@@ -43,10 +43,11 @@ export function errorsOf({ errors, failures }: Cell): string {
 }
 
 /** Returns the reasons for caution before a cell is compared. */
-export function cautionsOf({ reproducible, saturated, rounds }: Cell): string[] {
+export function cautionsOf({ reproducible, saturated, noisy, rounds }: Cell): string[] {
   return [
     ...(reproducible === false ? ['not reproducible'] : []),
     ...(saturated > 0 ? [`generator saturated in ${saturated} of ${rounds}`] : []),
+    ...(noisy > 0 ? [`machine busy in ${noisy} of ${rounds}`] : []),
   ];
 }
 

@@ -153,6 +153,7 @@ fn cell(campaign: &Campaign, contender: &Contender, concurrency: u32) -> Result<
         name: contender.name.clone(),
         destination: LoadTarget { address, tls, authority, path, requests: [].into() },
         protocol,
+        probe: None,
         mode: campaign.mode,
         rate: campaign.rate,
         last_rate: None,
@@ -163,7 +164,8 @@ fn cell(campaign: &Campaign, contender: &Contender, concurrency: u32) -> Result<
         warmup: Duration::from_millis(campaign.warmup_ms),
         duration: Duration::from_millis(campaign.duration_ms),
         pids: contender.pids.clone(),
-        app_pid: None,
+        app_pids: Vec::new(),
+        knows_processes: false,
     })
 }
 

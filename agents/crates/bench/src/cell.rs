@@ -7,7 +7,8 @@ use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
 use fairlead_base::CancellationToken;
-use fairlead_telemetry::{cpu_time_of, pss_bytes_of};
+use fairlead_model::{BenchmarkProbe, MachineNoise};
+use fairlead_telemetry::{cpu_time_of, pss_bytes_of, tree_cpu_time_of};
 use rustix::process::{Resource, getrlimit};
 use rustix::time::{ClockId, clock_gettime};
 use tokio::sync::watch;
@@ -15,6 +16,7 @@ use tokio::sync::watch;
 use crate::client::{LoadTarget, Protocol, Window};
 use crate::error::BenchError;
 use crate::mode::Mode;
+use crate::noise::NoiseMeter;
 use crate::open_loop::OpenLoop;
 use crate::tally::LoadTally;
 use crate::worker::{self, WorkerTask};
@@ -37,6 +39,8 @@ pub(crate) struct Cell {
     pub(crate) name: String,
     pub(crate) destination: LoadTarget,
     pub(crate) protocol: Protocol,
+    /// `None`: plain requests.
+    pub(crate) probe: Option<BenchmarkProbe>,
     pub(crate) mode: Mode,
     /// Requests per second of an open loop; `None`: closed loop.
     pub(crate) rate: Option<f64>,
@@ -52,8 +56,11 @@ pub(crate) struct Cell {
     pub(crate) duration: Duration,
     /// Processes to measure CPU and memory of.
     pub(crate) pids: Vec<u32>,
-    /// Process of the app, whose CPU is measured apart.
-    pub(crate) app_pid: Option<u32>,
+    /// Processes of the app, each with its descendants, whose CPU is measured apart.
+    pub(crate) app_pids: Vec<u32>,
+    /// True if `pids` and `app_pids` are all processes of the measurement, and stay the same: the rest of the machine's CPU
+    /// time is then that of others.
+    pub(crate) knows_processes: bool,
 }
 
 /// Results of one measurement.
@@ -74,10 +81,11 @@ pub(crate) struct Measurement {
     pub(crate) memory_before_bytes: u64,
     /// PSS of the processes at the end of the measured time.
     pub(crate) memory_bytes: u64,
+    pub(crate) noise: Option<MachineNoise>,
 }
 
-/// Generates the load of one measurement: waits until every client has a response, warms up, measures. Cancelling it ends its
-/// threads. Fails without a single valid response. Calls `on_start` when the measured time starts.
+/// Generates the load of one measurement: waits until every client has a response, warms up, measures. A cancellation ends its
+/// threads before it returns. Fails without a single valid response. Calls `on_start` when the measured time starts.
 pub(crate) async fn measure(
     cell: &Cell,
     cancel: &CancellationToken,
@@ -106,6 +114,7 @@ pub(crate) async fn measure(
         let task = WorkerTask {
             destination,
             protocol,
+            probe: cell.probe,
             mode,
             open_loop,
             think_time,
@@ -132,42 +141,77 @@ pub(crate) async fn measure(
         let end = start + cell.duration;
         announce.send_replace(Some(Window { announced, start, end }));
         tokio::time::sleep_until(start.into()).await;
-        let app = cell.app_pid.as_slice();
-        let before = Usage { cpu: cpu(&cell.pids), app_cpu: cpu(app), generator_cpu: own_cpu(), memory_bytes: 0 };
+        let meter = NoiseMeter::start();
+        let before = CpuUsage::read(cell);
         on_start();
         tokio::time::sleep_until(end.into()).await;
-        Usage {
-            cpu: cpu(&cell.pids).saturating_sub(before.cpu),
-            app_cpu: cpu(app).saturating_sub(before.app_cpu),
-            generator_cpu: own_cpu().saturating_sub(before.generator_cpu),
-            memory_bytes: memory(&cell.pids),
-        }
+        let cpu = CpuUsage::read(cell).since(before);
+        let noise = meter.and_then(|meter| meter.end(cell.knows_processes.then(|| cpu.sum())));
+        Usage { cpu, memory_bytes: memory(&cell.pids), noise }
     };
     let usage = tokio::select! {
-        measured = measured => measured,
-        () = cancel.cancelled() => return Err(BenchError::Cancelled),
+        measured = measured => Some(measured),
+        () = cancel.cancelled() => None,
     };
     let mut whole = LoadTally::default();
     for tally in tallies {
         let tally = tally.await.map_err(|_| BenchError::Generator("a worker ended early".to_owned()))?;
         whole.merge(tally);
     }
+    // The workers have ended, so nothing is sent after this.
+    let usage = usage.ok_or(BenchError::Cancelled)?;
     let clients = ready.load(Ordering::Relaxed).min(cell.concurrency);
     if whole.requests == 0 && (cell.mode != Mode::Idle || clients == 0) {
         let detail = whole.last_error.unwrap_or_else(|| "nothing answered".to_owned());
         return Err(BenchError::Unreachable { target: cell.name.clone(), detail });
     }
-    let Usage { cpu, app_cpu, generator_cpu, memory_bytes } = usage;
-    Ok(Measurement { tally: whole, clients, cpu, app_cpu, generator_cpu, workers, memory_before_bytes, memory_bytes })
+    let Usage { cpu: CpuUsage { proxy, app, generator }, memory_bytes, noise } = usage;
+    Ok(Measurement {
+        tally: whole,
+        clients,
+        cpu: proxy,
+        app_cpu: app,
+        generator_cpu: generator,
+        workers,
+        memory_before_bytes,
+        memory_bytes,
+        noise,
+    })
 }
 
-/// CPU time and memory of processes.
 #[derive(Debug, Default)]
 struct Usage {
-    cpu: Duration,
-    app_cpu: Duration,
-    generator_cpu: Duration,
+    cpu: CpuUsage,
     memory_bytes: u64,
+    noise: Option<MachineNoise>,
+}
+
+/// CPU times of the processes of a measurement.
+#[derive(Debug, Clone, Copy, Default)]
+struct CpuUsage {
+    proxy: Duration,
+    app: Duration,
+    generator: Duration,
+}
+
+impl CpuUsage {
+    fn read(cell: &Cell) -> Self {
+        let app = cell.app_pids.iter().filter_map(|pid| tree_cpu_time_of(*pid).ok()).sum();
+        let proxy = cell.pids.iter().filter_map(|pid| cpu_time_of(*pid).ok()).sum();
+        Self { proxy, app, generator: own_cpu() }
+    }
+
+    fn since(self, before: Self) -> Self {
+        Self {
+            proxy: self.proxy.saturating_sub(before.proxy),
+            app: self.app.saturating_sub(before.app),
+            generator: self.generator.saturating_sub(before.generator),
+        }
+    }
+
+    fn sum(self) -> Duration {
+        self.proxy + self.app + self.generator
+    }
 }
 
 /// Refuses more connections than this process may open: the agent needs descriptors for its other work too.
@@ -225,10 +269,6 @@ fn cores() -> u32 {
 
 fn memory(pids: &[u32]) -> u64 {
     pids.iter().filter_map(|pid| pss_bytes_of(*pid).ok()).sum()
-}
-
-fn cpu(pids: &[u32]) -> Duration {
-    pids.iter().filter_map(|pid| cpu_time_of(*pid).ok()).sum()
 }
 
 /// Returns the CPU time of this process including ended threads: workers end with the measured time.

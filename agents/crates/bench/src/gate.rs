@@ -190,6 +190,8 @@ mod tests {
             clients: 8,
             latency_max_us: 0,
             unsent: 0,
+            noise: None,
+            probe: None,
         }
     }
 

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use fairlead_base::CancellationToken;
 use fairlead_model::{
-    BenchmarkGate, BenchmarkPhase, BenchmarkPlan, BenchmarkProtocol, BenchmarkRow, BenchmarkScenario, BenchmarkStage,
-    BenchmarkTarget, NetworkPath, UpstreamAddress,
+    BenchmarkGate, BenchmarkPhase, BenchmarkPlan, BenchmarkProbe, BenchmarkProtocol, BenchmarkRow, BenchmarkScenario,
+    BenchmarkStage, BenchmarkTarget, NetworkPath, UpstreamAddress,
 };
 use rustls::pki_types::ServerName;
 
@@ -60,13 +60,14 @@ pub struct Targets {
     pub roots: Vec<Vec<u8>>,
     /// Network path from the proxies to the app; `None`: no instance runs.
     pub network_path: Option<NetworkPath>,
-    /// Process of the app, if its CPU is measured.
-    pub app_pid: Option<u32>,
+    /// Processes of the app, each with its descendants; empty: its CPU is not measured.
+    pub app_pids: Vec<u32>,
 }
 
 impl Targets {
     /// Targets of an app: this server's proxy and one of its instances. Without the one or the other, its measurement fails.
-    pub fn of_app(proxy: Option<ProxyTarget>, direct: Option<UpstreamAddress>) -> Self {
+    /// `app_pids` are the processes of all its instances.
+    pub fn of_app(proxy: Option<ProxyTarget>, direct: Option<UpstreamAddress>, app_pids: Vec<u32>) -> Self {
         let network_path = direct.as_ref().map(NetworkPath::to);
         let (https, pids, roots) = match proxy {
             None => Default::default(),
@@ -75,7 +76,7 @@ impl Targets {
         let proxy = TargetEndpoint { https, cleartext: None, pids };
         let direct = TargetEndpoint { https: None, cleartext: direct, pids: Vec::new() };
         let endpoints = [(BenchmarkTarget::Proxy, proxy), (BenchmarkTarget::Direct, direct)].into();
-        Self { endpoints, roots, network_path, app_pid: None }
+        Self { endpoints, roots, network_path, app_pids }
     }
 }
 
@@ -111,18 +112,25 @@ pub fn rows_measurable(plan: &BenchmarkPlan, targets: &Targets) -> u32 {
     u32::try_from(measurable).unwrap_or(u32::MAX)
 }
 
-/// Runs every measurement of a plan, round by round. Targets without an endpoint are left out. An error ends the run; rows
-/// reported before it stay valid.
-pub async fn run_plan(
+/// Runs every measurement of a plan, round by round, after the rows that are `done`. Targets without an endpoint are left out. An
+/// error ends the run; rows reported before it stay valid.
+pub async fn resume_plan(
     plan: &BenchmarkPlan,
     targets: &Targets,
+    done: Vec<BenchmarkRow>,
     turns: &MeasurementTurns,
     cancel: CancellationToken,
     observer: &mut impl RunObserver,
 ) -> Result<Vec<BenchmarkRow>, BenchError> {
-    let mut rows = Vec::new();
     let steps = order(plan).filter(|step| targets.endpoints.contains_key(&step.target));
-    for (position, step) in (0..).zip(steps) {
+    let mut steps = (0..).zip(steps);
+    for row in &done {
+        if steps.next().is_none_or(|(position, step)| !step.is_of(position, row)) {
+            return Err(BenchError::Plan("its targets changed while the agent restarted".to_owned()));
+        }
+    }
+    let mut rows = done;
+    for (position, step) in steps {
         let cell = cell(plan, targets, step)?;
         let turn = turns.take_unless(&cancel).await?;
         let measured = match step.phase {
@@ -138,6 +146,17 @@ pub async fn run_plan(
         return Err(BenchError::NotRunning);
     }
     Ok(rows)
+}
+
+/// Runs every measurement of a plan.
+pub async fn run_plan(
+    plan: &BenchmarkPlan,
+    targets: &Targets,
+    turns: &MeasurementTurns,
+    cancel: CancellationToken,
+    observer: &mut impl RunObserver,
+) -> Result<Vec<BenchmarkRow>, BenchError> {
+    resume_plan(plan, targets, Vec::new(), turns, cancel, observer).await
 }
 
 /// Measures the second phase, with the load or the event that its scenario adds.
@@ -198,9 +217,18 @@ struct PlannedCell {
     protocol: BenchmarkProtocol,
     target: BenchmarkTarget,
     phase: Option<BenchmarkPhase>,
+    probe: Option<BenchmarkProbe>,
 }
 
-/// Orders rounds outermost and targets and phases innermost, so that compared cells run one after the other.
+impl PlannedCell {
+    /// Returns whether the row is the result of this cell.
+    fn is_of(self, position: u32, row: &BenchmarkRow) -> bool {
+        let BenchmarkRow { round, concurrency, protocol, target, phase, probe, .. } = *row;
+        position == row.position && self == Self { round, concurrency, protocol, target, phase, probe }
+    }
+}
+
+/// Orders rounds outermost, and targets with their phases or probes innermost, so that compared cells run one after the other.
 fn order(plan: &BenchmarkPlan) -> impl Iterator<Item = PlannedCell> + '_ {
     (0..plan.repeats).flat_map(move |round| {
         plan.concurrency.iter().flat_map(move |concurrency| {
@@ -208,8 +236,11 @@ fn order(plan: &BenchmarkPlan) -> impl Iterator<Item = PlannedCell> + '_ {
                 let targets = plan.targets.iter().filter(|target| target.speaks(*protocol));
                 targets.flat_map(move |target| {
                     let (concurrency, protocol, target) = (*concurrency, *protocol, *target);
-                    let phases = plan.phases().into_iter();
-                    phases.map(move |phase| PlannedCell { round, concurrency, protocol, target, phase })
+                    plan.phases().into_iter().flat_map(move |phase| {
+                        let probes = plan.scenario.probes().iter();
+                        let cell = PlannedCell { round, concurrency, protocol, target, phase, probe: None };
+                        probes.map(move |probe| PlannedCell { probe: *probe, ..cell })
+                    })
                 })
             })
         })
@@ -245,8 +276,12 @@ fn cell(plan: &BenchmarkPlan, targets: &Targets, step: PlannedCell) -> Result<Ce
         (false, Some(443)) | (_, None) => plan.host.clone(),
         (_, Some(port)) => format!("{}:{port}", plan.host),
     };
+    let is_direct = step.target == BenchmarkTarget::Direct;
     // An upgrade replaces the process whose id is known.
-    let has_pids = step.target != BenchmarkTarget::Direct && plan.scenario != BenchmarkScenario::ProxyUpgrade;
+    let has_pids = !is_direct && plan.scenario != BenchmarkScenario::ProxyUpgrade;
+    let pids = if has_pids { endpoint.pids.clone() } else { Vec::new() };
+    let replaces = matches!(plan.scenario, BenchmarkScenario::Deploy | BenchmarkScenario::ProxyUpgrade);
+    let knows_processes = !replaces && !targets.app_pids.is_empty() && (is_direct || !pids.is_empty());
     let is_burst = plan.scenario == BenchmarkScenario::Burst && step.phase == Some(BenchmarkPhase::During);
     let (rate, last_rate, duration) = match step.phase {
         Some(BenchmarkPhase::Stage(number)) => {
@@ -257,11 +292,13 @@ fn cell(plan: &BenchmarkPlan, targets: &Targets, step: PlannedCell) -> Result<Ce
         }
         _ => (plan.rate.map(|rate| if is_burst { rate * BURST } else { rate }), None, plan.duration),
     };
+    let path = step.probe.map_or_else(|| plan.path.clone(), |probe| probe.path().to_owned());
     let requests = plan.load.requests.as_slice().into();
     Ok(Cell {
         name: name(step.target).to_owned(),
-        destination: LoadTarget { address, tls, authority, path: plan.path.clone(), requests },
+        destination: LoadTarget { address, tls, authority, path, requests },
         protocol,
+        probe: step.probe,
         mode: if plan.fresh_connections { Mode::Fresh } else { Mode::Keepalive },
         rate,
         last_rate,
@@ -271,8 +308,9 @@ fn cell(plan: &BenchmarkPlan, targets: &Targets, step: PlannedCell) -> Result<Ce
         workers: None,
         warmup: plan.warmup,
         duration,
-        pids: if has_pids { endpoint.pids.clone() } else { Vec::new() },
-        app_pid: targets.app_pid,
+        pids,
+        app_pids: targets.app_pids.clone(),
+        knows_processes,
     })
 }
 
@@ -300,6 +338,7 @@ pub(crate) fn direct_cell(address: UpstreamAddress, gate: &BenchmarkGate) -> Cel
         name: "the new release".to_owned(),
         destination: LoadTarget { address, tls: None, authority, path: gate.path.clone(), requests: [].into() },
         protocol: Protocol::Http1,
+        probe: None,
         mode: Mode::Keepalive,
         rate: None,
         last_rate: None,
@@ -309,7 +348,8 @@ pub(crate) fn direct_cell(address: UpstreamAddress, gate: &BenchmarkGate) -> Cel
         warmup: gate.warmup,
         duration: gate.duration,
         pids: Vec::new(),
-        app_pid: None,
+        app_pids: Vec::new(),
+        knows_processes: false,
         workers: None,
     }
 }
@@ -317,7 +357,7 @@ pub(crate) fn direct_cell(address: UpstreamAddress, gate: &BenchmarkGate) -> Cel
 /// Returns the row of a measurement of `direct_cell`.
 pub(crate) fn direct_row(round: u32, cell: &Cell, network_path: NetworkPath, measured: Measurement) -> BenchmarkRow {
     let (target, protocol) = (BenchmarkTarget::Direct, BenchmarkProtocol::Http1);
-    let step = PlannedCell { round, concurrency: cell.concurrency, protocol, target, phase: None };
+    let step = PlannedCell { round, concurrency: cell.concurrency, protocol, target, phase: None, probe: None };
     row(round, step, Some(network_path), cell, measured)
 }
 
@@ -338,7 +378,7 @@ fn row(
     cell: &Cell,
     measured: Measurement,
 ) -> BenchmarkRow {
-    let Measurement { tally, clients, cpu, app_cpu, generator_cpu, workers, memory_bytes, .. } = measured;
+    let Measurement { tally, clients, cpu, app_cpu, generator_cpu, workers, memory_bytes, noise, .. } = measured;
     let lateness = cell.rate.and_then(|_| tally.open_loop.generator_lateness.quantile_us(0.99));
     BenchmarkRow {
         position,
@@ -356,6 +396,7 @@ fn row(
         proxy_memory_bytes: memory_bytes,
         bytes_received: tally.body_bytes,
         phase: step.phase,
+        probe: step.probe,
         failures: tally.failures.iter().map(|(kind, count)| (kind.name().to_owned(), *count)).collect(),
         generator_cpu,
         generator_saturated: is_generator_saturated(cpu_share(generator_cpu, cell.duration, workers), lateness),
@@ -363,6 +404,7 @@ fn row(
         clients,
         latency_max_us: tally.latency_max_us,
         unsent: tally.open_loop.unsent,
+        noise,
     }
 }
 

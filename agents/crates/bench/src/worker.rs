@@ -8,6 +8,7 @@ use std::sync::atomic::AtomicU32;
 use std::time::{Duration, Instant};
 
 use fairlead_base::CancellationToken;
+use fairlead_model::BenchmarkProbe;
 use tokio::sync::{Semaphore, oneshot, watch};
 use tokio::task::{JoinSet, LocalSet};
 
@@ -22,13 +23,15 @@ use crate::open_loop::{self, OpenLoop};
 use crate::order::RequestOrder;
 use crate::pacer::Pacer;
 use crate::tally::{BusyClock, LoadTally};
-use crate::{http1, keepalive};
+use crate::{http1, keepalive, probe};
 
 /// Task of one worker.
 #[derive(Debug)]
 pub(crate) struct WorkerTask {
     pub(crate) destination: LoadTarget,
     pub(crate) protocol: Protocol,
+    /// `None`: plain requests.
+    pub(crate) probe: Option<BenchmarkProbe>,
     pub(crate) mode: Mode,
     /// `None`: closed loop.
     pub(crate) open_loop: Option<OpenLoop>,
@@ -81,7 +84,7 @@ fn raise_priority() {
 
 async fn work(task: WorkerTask, pacer: Pacer) -> LoadTally {
     let WorkerTask { destination, protocol, mode, open_loop, request_timeout, clients, first_client, .. } = task;
-    let WorkerTask { ready, mut window, cancel, think_time, .. } = task;
+    let WorkerTask { ready, mut window, cancel, think_time, probe, .. } = task;
     let tally = RefCell::new(LoadTally::default());
     let openings = Semaphore::new(OPENINGS_MAX);
     let announcement = window.clone();
@@ -107,7 +110,11 @@ async fn work(task: WorkerTask, pacer: Pacer) -> LoadTally {
     let mut tasks = JoinSet::new();
     let prepared = shared.clone();
     tasks.spawn_local(async move { prepared.prepare().await });
+    for kind in std::iter::repeat_n(probe, clients as usize).flatten() {
+        tasks.spawn_local(probe::run(shared.clone(), kind));
+    }
     match protocol {
+        _ if probe.is_some() => {}
         Protocol::Http1 if mode == Mode::Keepalive && open_loop.is_none() => {
             tasks.spawn_local(keepalive::run(shared.clone(), clients));
         }

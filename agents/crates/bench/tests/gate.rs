@@ -109,7 +109,7 @@ async fn an_app_without_a_successful_response_has_not_passed() {
 async fn a_gate_and_a_benchmark_never_measure_at_the_same_time() {
     let (address, ..) = app(OK).await;
     let turns = MeasurementTurns::default();
-    let targets = Targets::of_app(None, Some(address.into()));
+    let targets = Targets::of_app(None, Some(address.into()), Vec::new());
     let plan = plan(BenchmarkTarget::Direct, BenchmarkProtocol::Http1, 2);
     let order = Mutex::new(Vec::new());
     let note = |name: &'static str| order.lock().unwrap().push(name);

@@ -55,7 +55,7 @@ async fn http2_is_spoken_over_tls_that_trusts_the_pinned_authority_only() {
     let proxy = |roots| Some(ProxyTarget { address, roots, pid: Some(std::process::id()) });
     let plan = plan(BenchmarkTarget::Proxy, BenchmarkProtocol::Http2, 20);
 
-    let trusted = Targets::of_app(proxy(vec![authority.root_der().to_vec()]), None);
+    let trusted = Targets::of_app(proxy(vec![authority.root_der().to_vec()]), None, Vec::new());
     let rows =
         run_plan(&plan, &trusted, &MeasurementTurns::default(), CancellationToken::new(), &mut |_: &BenchmarkRow| {})
             .await
@@ -65,7 +65,7 @@ async fn http2_is_spoken_over_tls_that_trusts_the_pinned_authority_only() {
 
     let elsewhere = tempfile::tempdir().unwrap();
     let stranger = LocalAuthority::open_or_create(elsewhere.path()).unwrap();
-    let distrusted = Targets::of_app(proxy(vec![stranger.root_der().to_vec()]), None);
+    let distrusted = Targets::of_app(proxy(vec![stranger.root_der().to_vec()]), None, Vec::new());
     let error = run_plan(
         &plan,
         &distrusted,

@@ -63,7 +63,7 @@ async fn many_streams_of_several_connections_are_counted_as_they_were_served() {
     let proxy = |roots| Some(ProxyTarget { address, roots, pid: None });
     let plan = plan(BenchmarkTarget::Proxy, BenchmarkProtocol::Http3, 20);
 
-    let trusted = Targets::of_app(proxy(vec![authority.root_der().to_vec()]), None);
+    let trusted = Targets::of_app(proxy(vec![authority.root_der().to_vec()]), None, Vec::new());
     let rows =
         run_plan(&plan, &trusted, &MeasurementTurns::default(), CancellationToken::new(), &mut |_: &BenchmarkRow| {})
             .await

@@ -127,7 +127,7 @@ fn is_root() -> bool {
 }
 
 fn direct(address: UpstreamAddress) -> Targets {
-    Targets::of_app(None, Some(address))
+    Targets::of_app(None, Some(address), Vec::new())
 }
 
 #[tokio::test]

@@ -22,7 +22,8 @@ fn main() -> Result<(), Fault> {
         }
         "app" => {
             let response_bytes = next()?.parse()?;
-            let settings = LabApp { response_bytes, response_delay: Duration::ZERO, error_every: 0 };
+            let settings =
+                LabApp { response_bytes, response_delay: Duration::ZERO, error_every: 0, serves_probes: false };
             run_app(settings, next().ok().map(PathBuf::from).as_deref())?;
         }
         _ => return Err(Error::other(USAGE).into()),

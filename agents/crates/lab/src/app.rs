@@ -333,7 +333,8 @@ mod tests {
 
     #[test]
     fn responses_have_the_order_of_pipelined_requests_and_the_delay_of_theirs() {
-        let mut stream = start(LabApp { response_bytes: 2, response_delay: Duration::ZERO, error_every: 3 });
+        let mut stream =
+            start(LabApp { response_bytes: 2, response_delay: Duration::ZERO, error_every: 3, serves_probes: false });
         let began = Instant::now();
         let requests =
             "GET /delay/40 HTTP/1.1\r\n\r\nPOST / HTTP/1.1\r\nContent-Length: 3\r\n\r\nabcGET / HTTP/1.1\r\n\r\n";
@@ -346,7 +347,8 @@ mod tests {
 
     #[test]
     fn large_bodies_are_whole_and_unknown_paths_are_not_found() {
-        let mut stream = start(LabApp { response_bytes: 2, response_delay: Duration::ZERO, error_every: 0 });
+        let mut stream =
+            start(LabApp { response_bytes: 2, response_delay: Duration::ZERO, error_every: 0, serves_probes: false });
         let whole = ask(&mut stream, "GET /bytes/1000000 HTTP/1.1\r\n\r\n", ok(1_000_000).len());
         assert!(whole.ends_with("xxx"));
         let to_head = ask(&mut stream, "HEAD /bytes/5 HTTP/1.1\r\n\r\nHEAD / HTTP/1.1\r\n\r\n", 2 * head(5).len());

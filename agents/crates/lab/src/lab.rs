@@ -89,7 +89,7 @@ impl Lab {
             targets: Targets {
                 roots: vec![root],
                 network_path: Some(NetworkPath::SharedNetwork),
-                app_pid: process.id(),
+                app_pids: process.id().into_iter().collect(),
                 ..Targets::default()
             },
             programs: Vec::new(),

@@ -5,6 +5,7 @@ mod certificate;
 mod floor;
 mod lab;
 mod peer;
+mod probe_app;
 mod process;
 
 pub use certificate::{HOST, LabCertificate, issue};

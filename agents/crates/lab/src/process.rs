@@ -22,6 +22,7 @@ use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 
 use crate::app;
 use crate::floor::{FloorThread, forward};
+use crate::probe_app;
 
 /// The listen backlog must fit the simultaneous connections of a proxy.
 const BACKLOG: i32 = 4096;
@@ -50,7 +51,9 @@ pub fn run_app(settings: LabApp, socket: Option<&Path>) -> Result<()> {
         (None, None) => return Err(Error::other("a port has no address")),
     }
     let listener = OwnedFd::from(listener);
-    until_input_ends([std::thread::spawn(move || app::serve(&listener, settings))])
+    until_input_ends([std::thread::spawn(move || {
+        if settings.serves_probes { probe_app::serve(listener) } else { app::serve(&listener, settings) }
+    })])
 }
 
 /// Serves the null proxy until standard input ends. `certificate`: folder of `certificate::issue`.

@@ -58,9 +58,12 @@ pub struct LabApp {
     pub response_delay: Duration,
     /// Every n-th request gets status 503; zero: none.
     pub error_every: u32,
+    /// True: serves the endpoints of the latency probes, and no other.
+    #[serde(default)]
+    pub serves_probes: bool,
 }
 
-/// Event of a run. Every scenario but the matrix has three phases, and its event happens during the second.
+/// Kind of the measurements of a run. Every scenario but the matrix and latency has three phases, and its event happens during the second.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum BenchmarkScenario {
@@ -83,15 +86,59 @@ pub enum BenchmarkScenario {
     ProxyUpgrade,
     /// The network between clients and proxy loses packets.
     PacketLoss,
+    /// Latency probes, one row each.
+    Latency,
 }
 
 impl BenchmarkScenario {
-    /// Returns the phases of each combination; `None` is the only one of a matrix.
+    /// Returns the phases of each combination; `None` is the only one of a matrix and of latency.
     pub fn phases(self) -> &'static [Option<BenchmarkPhase>] {
         use BenchmarkPhase::{After, Before, During};
         match self {
-            Self::Matrix => &[None],
+            Self::Matrix | Self::Latency => &[None],
             _ => &[Some(Before), Some(During), Some(After)],
+        }
+    }
+
+    /// Returns the probes of each combination; `None` is a plain request.
+    pub fn probes(self) -> &'static [Option<BenchmarkProbe>] {
+        use BenchmarkProbe::{Json, Sse, Stream, StreamFirstByte, Upload, Websocket};
+        match self {
+            Self::Latency => {
+                &[Some(Json), Some(Upload), Some(StreamFirstByte), Some(Stream), Some(Sse), Some(Websocket)]
+            }
+            _ => &[None],
+        }
+    }
+}
+
+/// What the latency of a row counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum BenchmarkProbe {
+    /// Small JSON document, from the request to its last byte.
+    Json,
+    /// Request body of 64 KiB, until the response to all of it.
+    Upload,
+    /// Streamed response, until its first byte.
+    StreamFirstByte,
+    /// Streamed response, until its end.
+    Stream,
+    /// Server-sent event, from its send time to its receipt. Each event counts as a request.
+    Sse,
+    /// Round trip of a WebSocket message. Each counts as a request.
+    Websocket,
+}
+
+impl BenchmarkProbe {
+    /// Returns the path of its endpoint in the lab's app.
+    pub fn path(self) -> &'static str {
+        match self {
+            Self::Json => "/probe/json",
+            Self::Upload => "/probe/upload",
+            Self::StreamFirstByte | Self::Stream => "/probe/stream",
+            Self::Sse => "/probe/events",
+            Self::Websocket => "/probe/websocket",
         }
     }
 }
@@ -253,7 +300,7 @@ pub struct BenchmarkRow {
     /// True if the generator, not the target, limits the result.
     #[serde(default)]
     pub generator_saturated: bool,
-    /// CPU time of the lab's app.
+    /// CPU time of the app; zero if it is not known.
     #[serde(default)]
     pub app_cpu: Duration,
     /// Number of clients that got a response.
@@ -264,4 +311,23 @@ pub struct BenchmarkRow {
     /// Number of requests of an open loop that could not be sent before the end.
     #[serde(default)]
     pub unsent: u64,
+    /// Load of the machine beside the measurement; `None`: the kernel does not show it.
+    #[serde(default)]
+    pub noise: Option<MachineNoise>,
+    /// `None`: a plain request.
+    #[serde(default)]
+    pub probe: Option<BenchmarkProbe>,
+}
+
+/// CPU time and clock frequency of the machine in the measured time of a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MachineNoise {
+    /// All time of all cores, idle too.
+    pub machine_cpu: Duration,
+    /// Time of all processes but proxy, app and load generator; `None` if the time of one of these is not known.
+    pub other_cpu: Option<Duration>,
+    /// Time that the hypervisor gave to other machines.
+    pub steal: Duration,
+    /// Mean of the cores; `None` if the machine does not show it.
+    pub frequency_mhz: Option<u32>,
 }

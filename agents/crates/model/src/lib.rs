@@ -21,8 +21,9 @@ pub mod message {
 }
 
 pub use benchmark::{
-    BenchmarkLoad, BenchmarkPhase, BenchmarkPlan, BenchmarkProgram, BenchmarkProtocol, BenchmarkRequest, BenchmarkRow,
-    BenchmarkScenario, BenchmarkStage, BenchmarkTarget, LabApp, NetworkPath,
+    BenchmarkLoad, BenchmarkPhase, BenchmarkPlan, BenchmarkProbe, BenchmarkProgram, BenchmarkProtocol,
+    BenchmarkRequest, BenchmarkRow, BenchmarkScenario, BenchmarkStage, BenchmarkTarget, LabApp, MachineNoise,
+    NetworkPath,
 };
 pub use benchmark_gate::{BenchmarkGate, BenchmarkMetric, BenchmarkThreshold, ThresholdBound};
 pub use certificate::{

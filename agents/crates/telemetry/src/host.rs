@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use crate::SampleError;
 use crate::kernel_file::{KernelFile, field};
+use crate::machine::CpuTicks;
 
 /// Sample of the machine. CPU and network values cover the time since the previous sample.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -90,11 +91,10 @@ impl HostSampler {
     }
 
     fn counters(&mut self) -> Result<Counters, SampleError> {
-        let busy = cpu_busy_ticks(self.stat.read()?);
-        let cpu_busy_ticks =
-            busy.ok_or_else(|| SampleError::Field { path: self.stat.path().to_path_buf(), field: "cpu" })?;
+        let ticks = CpuTicks::parse(self.stat.read()?);
+        let ticks = ticks.ok_or_else(|| SampleError::Field { path: self.stat.path().to_path_buf(), field: "cpu" })?;
         let (received_bytes, sent_bytes) = network_bytes(self.network.read()?);
-        Ok(Counters { cpu_busy_ticks, received_bytes, sent_bytes })
+        Ok(Counters { cpu_busy_ticks: ticks.busy(), received_bytes, sent_bytes })
     }
 
     fn load1_millis(&mut self) -> Result<u32, SampleError> {
@@ -106,17 +106,6 @@ impl HostSampler {
 
 fn saturate(value: u64) -> u32 {
     u32::try_from(value).unwrap_or(u32::MAX)
-}
-
-/// Sums user + nice + system + irq + softirq + steal of the first line of /proc/stat (proc_stat(5)); user includes guest time.
-fn cpu_busy_ticks(stat: &str) -> Option<u64> {
-    let mut words = stat.lines().next()?.strip_prefix("cpu ")?.split_ascii_whitespace().map(|word| word.parse::<u64>());
-    let mut ticks = [0; 8];
-    for slot in &mut ticks {
-        *slot = words.next()?.ok()?;
-    }
-    let [user, nice, system, _idle, _io_wait, irq, soft_irq, steal] = ticks;
-    Some(user + nice + system + irq + soft_irq + steal)
 }
 
 /// Returns (received, sent) of all interfaces in /proc/net/dev except loopback.
@@ -141,13 +130,6 @@ pub(crate) fn pss_bytes(rollup: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn busy_ticks_leave_out_idle_and_waiting_for_disks() {
-        let stat = "cpu  10 20 30 4000 5000 1 2 3 7 0\ncpu0 1 2 3 4\n";
-        assert_eq!(cpu_busy_ticks(stat), Some(66));
-        assert_eq!(cpu_busy_ticks("intr 5"), None);
-    }
 
     #[test]
     fn loopback_is_not_network_traffic() {

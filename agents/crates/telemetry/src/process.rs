@@ -148,16 +148,9 @@ impl ProcessTree {
         Ok((cpu_us, memory_bytes))
     }
 
-    /// Finds children through /proc/PID/task/*/children; never walks all of /proc.
     fn refresh(&mut self) {
         self.refreshed_at = Instant::now();
-        let mut found = vec![self.root];
-        let mut next = 0;
-        while next < found.len() && found.len() < TREE_MAX {
-            found.extend(children(found[next]));
-            next += 1;
-        }
-        found.truncate(TREE_MAX);
+        let found = tree_of(self.root);
         self.members.retain(|pid, _| found.contains(pid));
         for pid in found {
             // Skips a process that ended after the listing.
@@ -191,6 +184,25 @@ pub fn cpu_time_of(pid: u32) -> Result<Duration, SampleError> {
         total += Duration::from_nanos(on_cpu.unwrap_or(0));
     }
     Ok(total)
+}
+
+/// Returns the CPU time of the living threads of a process and its descendants.
+pub fn tree_cpu_time_of(root: u32) -> Result<Duration, SampleError> {
+    let own = cpu_time_of(root)?;
+    // A descendant that ended meanwhile has no time to add.
+    Ok(own + tree_of(root).into_iter().skip(1).filter_map(|pid| cpu_time_of(pid).ok()).sum::<Duration>())
+}
+
+/// Returns a process and its descendants. Finds them through /proc/PID/task/*/children; never walks all of /proc.
+fn tree_of(root: u32) -> Vec<u32> {
+    let mut found = vec![root];
+    let mut next = 0;
+    while next < found.len() && found.len() < TREE_MAX {
+        found.extend(children(found[next]));
+        next += 1;
+    }
+    found.truncate(TREE_MAX);
+    found
 }
 
 fn children(pid: u32) -> Vec<u32> {
@@ -258,6 +270,7 @@ mod tests {
         let mut sampler = ProcessSampler::of_tree(parent.id()).unwrap();
         let SampleSource::ProcessTree(tree) = &sampler.source else { panic!("a tree was opened") };
         assert_eq!(tree.members.len(), 2);
+        assert!(tree_cpu_time_of(parent.id()).unwrap() >= cpu_time_of(parent.id()).unwrap());
         assert!(sampler.sample().unwrap().memory_bytes > 0);
         for child in children(parent.id()) {
             Command::new("kill").arg(child.to_string()).status().unwrap();

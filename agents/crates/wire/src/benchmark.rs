@@ -1,8 +1,11 @@
 //! Benchmark plans of desired state, and the status of their runs in reports.
 
+use std::time::Duration;
+
 use fairlead_model::{
-    BenchmarkLoad, BenchmarkPhase, BenchmarkPlan, BenchmarkProgram, BenchmarkProtocol, BenchmarkRequest, BenchmarkRow,
-    BenchmarkScenario, BenchmarkStage, BenchmarkStatus, BenchmarkTarget, LabApp, NetworkPath, StateError,
+    BenchmarkLoad, BenchmarkPhase, BenchmarkPlan, BenchmarkProbe, BenchmarkProgram, BenchmarkProtocol,
+    BenchmarkRequest, BenchmarkRow, BenchmarkScenario, BenchmarkStage, BenchmarkStatus, BenchmarkTarget, LabApp,
+    MachineNoise, NetworkPath, StateError,
 };
 
 use crate::agent;
@@ -53,7 +56,8 @@ pub(crate) fn plan(at: &str, spec: agent::BenchmarkPlan) -> Result<BenchmarkPlan
     }
     // One report carries all rows and must fit a frame of the link.
     let phases = scenario.phases().len().max(load.stages.len());
-    let cells = (targets.len() * protocols.len() * spec.concurrency.len() * phases) as u64;
+    let parts = phases * scenario.probes().len();
+    let cells = (targets.len() * protocols.len() * spec.concurrency.len() * parts) as u64;
     within(at, "rows", cells.saturating_mul(spec.repeats.into()), 1, 400)?;
     within(at, "duration_ms", spec.duration_ms.into(), 1, 600_000)?;
     within(at, "warmup_ms", spec.warmup_ms.into(), 0, 600_000)?;
@@ -65,10 +69,19 @@ pub(crate) fn plan(at: &str, spec: agent::BenchmarkPlan) -> Result<BenchmarkPlan
         response_bytes: lab.response_bytes,
         response_delay: milliseconds(lab.response_delay_ms),
         error_every: lab.error_every,
+        serves_probes: scenario == BenchmarkScenario::Latency,
     });
     let only_lab = |target: &BenchmarkTarget| !matches!(target, BenchmarkTarget::Proxy | BenchmarkTarget::Direct);
     if lab.is_none() && (targets.iter().any(only_lab) || protocols.contains(&BenchmarkProtocol::Http1Cleartext)) {
         return Err(wrong(&format!("{at}.lab"), "is missing, and a target or protocol needs it"));
+    }
+    if scenario == BenchmarkScenario::Latency {
+        let is_http1 = |protocol: &BenchmarkProtocol| {
+            matches!(protocol, BenchmarkProtocol::Http1 | BenchmarkProtocol::Http1Cleartext)
+        };
+        if lab.is_none() || !protocols.iter().all(is_http1) {
+            return Err(wrong(&format!("{at}.scenario"), "needs the lab and HTTP/1.1"));
+        }
     }
     if let Some(lab) = &lab {
         within(at, "lab.response_bytes", lab.response_bytes.into(), 0, 16 << 20)?;
@@ -186,6 +199,7 @@ fn scenario(name: i32) -> Option<BenchmarkScenario> {
         agent::BenchmarkScenario::RouteChange => BenchmarkScenario::RouteChange,
         agent::BenchmarkScenario::ProxyUpgrade => BenchmarkScenario::ProxyUpgrade,
         agent::BenchmarkScenario::PacketLoss => BenchmarkScenario::PacketLoss,
+        agent::BenchmarkScenario::Latency => BenchmarkScenario::Latency,
     })
 }
 
@@ -213,7 +227,6 @@ fn program(program: BenchmarkProgram) -> agent::BenchmarkProgram {
 
 pub(crate) fn row(row: BenchmarkRow) -> agent::BenchmarkRow {
     let (index, count) = row.latency.into_iter().unzip();
-    let micros = |duration: std::time::Duration| u64::try_from(duration.as_micros()).unwrap_or(u64::MAX);
     agent::BenchmarkRow {
         position: row.position,
         round: row.round,
@@ -258,7 +271,34 @@ pub(crate) fn row(row: BenchmarkRow) -> agent::BenchmarkRow {
             Some(BenchmarkPhase::Stage(number)) => number,
             _ => 0,
         },
+        noise: row.noise.map(noise),
+        probe: probe_name(row.probe).into(),
     }
+}
+
+fn probe_name(probe: Option<BenchmarkProbe>) -> agent::BenchmarkProbe {
+    match probe {
+        None => agent::BenchmarkProbe::Unspecified,
+        Some(BenchmarkProbe::Json) => agent::BenchmarkProbe::Json,
+        Some(BenchmarkProbe::Upload) => agent::BenchmarkProbe::Upload,
+        Some(BenchmarkProbe::StreamFirstByte) => agent::BenchmarkProbe::StreamFirstByte,
+        Some(BenchmarkProbe::Stream) => agent::BenchmarkProbe::Stream,
+        Some(BenchmarkProbe::Sse) => agent::BenchmarkProbe::Sse,
+        Some(BenchmarkProbe::Websocket) => agent::BenchmarkProbe::Websocket,
+    }
+}
+
+fn noise(noise: MachineNoise) -> agent::MachineNoise {
+    agent::MachineNoise {
+        machine_cpu_us: micros(noise.machine_cpu),
+        other_cpu_us: noise.other_cpu.map(micros),
+        steal_us: micros(noise.steal),
+        frequency_mhz: noise.frequency_mhz.unwrap_or(0),
+    }
+}
+
+fn micros(duration: Duration) -> u64 {
+    u64::try_from(duration.as_micros()).unwrap_or(u64::MAX)
 }
 
 fn target_name(target: BenchmarkTarget) -> agent::BenchmarkTarget {

@@ -3,11 +3,13 @@
 import { runIdSchema } from '@fairlead/contract/ids';
 import { z } from 'zod';
 import { describeLoad } from './load.ts';
+import { machineNoiseSchema } from './noise.ts';
 import {
   type BenchmarkProgram,
   type BenchmarkScenarioName,
   benchmarkFactsSchema,
   benchmarkOutcomeSchema,
+  benchmarkProbeSchema,
   benchmarkStateSchema,
   storedPlanSchema,
   thresholdResultSchema,
@@ -48,6 +50,7 @@ const rowSchema = z.object({
   phase: name
     .nullish()
     .describe('Part of a scenario: `before`, `during` or `after` its event, or `stage-1` and so on of its plan.'),
+  probe: benchmarkProbeSchema.nullish().describe('What the latency counts; null: a plain request.'),
   networkPath: name.nullable().describe('Path to the app. Rows of different network paths are not comparable.'),
   concurrency: count.describe('Concurrent clients.'),
   clients: count.nullish().describe('Clients that received a response.'),
@@ -65,6 +68,7 @@ const rowSchema = z.object({
   proxyRssBytes: count.nullish().describe('Resident set size of the proxy at the end.'),
   resumed: count.nullish().describe('TLS handshakes that a ticket shortened.'),
   bytesReceived: count.nullish().describe('Bytes of response bodies.'),
+  noise: machineNoiseSchema.nullish().describe('Load of the machine beside the measurement.'),
 });
 
 const targetSchema = z.object({
@@ -137,6 +141,10 @@ export const runScenarios = {
   'proxy-upgrade': {
     name: 'proxy upgrade under load',
     description: 'A new proxy process takes over while requests arrive.',
+  },
+  latency: {
+    name: 'latency probes',
+    description: 'JSON, upload, stream, server-sent events and WebSocket messages at low load.',
   },
 } as const satisfies Record<BenchmarkScenarioName, { readonly name: string; readonly description: string }>;
 

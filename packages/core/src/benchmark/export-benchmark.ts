@@ -44,7 +44,7 @@ export async function exportBenchmark(ctx: Ctx, { runId }: BenchmarkRef): Promis
       ...withNumbers(row),
       connection: run.plan.connection,
       generatorSaturated: row.isSaturated,
-      // Only the lab measures its app.
+      // 0: the processes of the app are not known.
       appCpuUs: row.appCpuUs === 0n ? null : Number(row.appCpuUs),
       latency: latencyOf(row.latency),
       ...proxyFigures({

@@ -89,7 +89,8 @@ export function judgeGate(settings: GateSettings, stored: unknown, hasEnded: boo
 function toThresholdRow(row: StoredGateRow): ThresholdRow {
   const latency = { counts: new Map(row.latency), sumUs: row.latencySumUs };
   return {
-    ...{ target: 'direct', protocol: 'http1', networkPath: row.networkPath, concurrency: row.concurrency, phase: null },
+    ...{ target: 'direct', protocol: 'http1', networkPath: row.networkPath, concurrency: row.concurrency },
+    ...{ phase: null, probe: null },
     ...{ round: row.round, requests: row.requests, errors: row.errors },
     requestsPerSecond: row.durationMs > 0 ? row.requests / (row.durationMs / 1000) : 0,
     p50Ms: quantileMs(latency, 0.5),

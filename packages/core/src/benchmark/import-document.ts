@@ -156,11 +156,13 @@ function toRow(row: BenchmarkDocumentRow) {
     proxyMemoryBytes: row.proxyMemoryBytes ?? 0,
     bytesReceived: row.bytesReceived ?? 0,
     phase: row.phase ?? null,
+    ...(row.probe == null ? {} : { probe: row.probe }),
     failures: row.failures ?? {},
     generatorCpuUs: row.generatorCpuUs ?? 0,
     isSaturated: row.generatorSaturated ?? false,
     appCpuUs: row.appCpuUs ?? 0,
     clients: row.clients ?? 0,
+    ...(row.noise == null ? {} : { noise: row.noise }),
   };
 }
 

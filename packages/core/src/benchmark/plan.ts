@@ -23,9 +23,14 @@ const LOAD_MS_MAX = 4 * 3_600_000;
 export const LIVE_CONCURRENCY_MAX = 1024;
 
 /** Scenarios that need the lab's app. Those of `LIVE_SCENARIOS` need an app behind its server's proxy. */
-const LAB_SCENARIOS: readonly BenchmarkScenarioName[] = ['slow-upstream', 'greedy-client'];
+const LAB_SCENARIOS: readonly BenchmarkScenarioName[] = ['slow-upstream', 'greedy-client', 'latency'];
 /** Scenarios that act on the app or the whole server. They need more than the right to benchmark, and have no schedule. */
 export const LIVE_SCENARIOS: readonly BenchmarkScenarioName[] = ['deploy', 'route-change', 'proxy-upgrade'];
+
+/** Probes of the scenario `latency`, in the order of measurement. The agent has the same list. */
+export const PROBES = ['json', 'upload', 'stream-first-byte', 'stream', 'sse', 'websocket'] as const;
+/** Most clients of a latency probe: more would measure their queue. */
+const PROBE_CONCURRENCY_MAX = 64;
 
 const HTTP3_TARGETS: readonly BenchmarkTargetName[] = ['proxy', 'envoy', 'caddy', 'traefik'];
 
@@ -37,12 +42,13 @@ export function speaks(target: BenchmarkTargetName, protocol: BenchmarkProtocolN
 
 export function rowsOf(plan: BenchmarkPlan): number {
   const pairs = plan.targets.flatMap((target) => plan.protocols.filter((protocol) => speaks(target, protocol)));
-  return pairs.length * phasesOf(plan) * plan.concurrency.length * plan.repeats;
+  return pairs.length * partsOf(plan) * plan.concurrency.length * plan.repeats;
 }
 
-/** A stage is a row of its own. */
-function phasesOf({ scenario, load }: BenchmarkPlan): number {
+/** Returns the number of rows of each combination: stages, probes, or phases around an event. */
+function partsOf({ scenario, load }: BenchmarkPlan): number {
   if (load.stages.length > 0) return load.stages.length;
+  if (scenario === 'latency') return PROBES.length;
   return scenario === 'matrix' ? 1 : 3;
 }
 
@@ -120,7 +126,14 @@ export function planFaults(plan: BenchmarkPlan): PlanFault[] {
     fault('targets', 'This scenario measures the app through the proxy only.');
   }
   const isHttp1 = protocols.every((protocol) => protocol === 'http1' || protocol === 'http1-cleartext');
-  if (scenario !== 'matrix') {
+  if (scenario === 'latency') {
+    if (!isHttp1) fault('protocols', 'Latency probes are measured over HTTP/1.1.');
+    if (plan.connection === 'fresh') fault('connection', 'Latency probes are measured over reused connections.');
+    if (plan.requestsPerSecond !== null) fault('requestsPerSecond', 'Latency probes have no rate of requests.');
+    if (plan.concurrency.some((clients) => clients > PROBE_CONCURRENCY_MAX)) {
+      fault('concurrency', `Latency probes have at most ${PROBE_CONCURRENCY_MAX} clients.`);
+    }
+  } else if (scenario !== 'matrix') {
     if (plan.requestsPerSecond === null) fault('requestsPerSecond', 'This scenario needs requests per second.');
     if (plan.connection === 'fresh') fault('connection', 'This scenario is measured over reused connections.');
   }

@@ -29,7 +29,8 @@ ssl-default-bind-options ssl-min-ver ssl_certificate ssl_certificate_key ssl_con
 ssl_fc ssl_protocols ssl_session_tickets stat_prefix STATIC static_resources storage tcp_backlog_size
 tcp_nodelay text thresholds timeout tls tls1 TLS_AES_128_GCM_SHA256 tls_certificates
 tls_minimum_protocol_version tls_params TLSv1 TLSv1_3 traefik-routes traffic transport transport_socket
-transport_sockets true type typed_config UDP udp_listener_config unique-id-format unique-id-header upstream
+transport_sockets true type typed_config UDP udp_listener_config unique-id-format unique-id-header upgrade
+Upgrade upgrade_configs upgrade_type http_upgrade websocket use_backend interactive path_beg http-no-delay probe upstream
 url use_remote_address uuid uwsgi uwsgi_temp_path v3 versions VersionTLS13 virtual_hosts watch web
 worker_connections worker_processes worker_rlimit_nofile world X-Forwarded-For X-Forwarded-Host
 X-Forwarded-Proto X-Request-ID X25519 x25519 yaml

@@ -98,9 +98,12 @@ export async function recordBenchmarks(ctx: OrganizationCtx, input: BenchmarkRep
   }
 }
 
-/** Only this scenario has events of the control plane: an agent must not start deployments otherwise. */
+/**
+ * Only this scenario has events of the control plane: an agent must not start deployments otherwise. A restarted agent
+ * repeats the phase that it was in, with its event.
+ */
 function eventsMax({ scenario, repeats, concurrency, protocols }: StoredPlan): number {
-  return scenario === 'deploy' ? repeats * concurrency.length * protocols.length : 0;
+  return scenario === 'deploy' ? 2 * repeats * concurrency.length * protocols.length : 0;
 }
 
 interface EndedRun {

@@ -82,6 +82,21 @@ test('each stage is a row, and takes its own time', () => {
   expect(loadMs(staged)).toBe(3 * 2 * 3 * (4000 + 2 * 500));
 });
 
+test('latency probes are measured in the lab, over reused HTTP/1.1 connections, by few clients', () => {
+  const probes = { upstream: 'lab', scenario: 'latency', protocols: ['http1'], concurrency: [1] };
+  expect(accepts(probes)).toBe(true);
+  expect(rowsOf(plan(probes))).toBe(2 * 6 * 3);
+  for (const changes of [
+    { upstream: 'live' },
+    { protocols: ['http1', 'http2'] },
+    { connection: 'fresh' },
+    { requestsPerSecond: 100 },
+    { concurrency: [65] },
+  ]) {
+    expect(accepts({ ...probes, ...changes }), JSON.stringify(changes)).toBe(false);
+  }
+});
+
 test('a run has time for every row, and some more', () => {
   const each = plan({ durationMs: 2000, warmupMs: 500 });
   expect(timeLimitMs(each)).toBeGreaterThan(rowsOf(each) * 2500);

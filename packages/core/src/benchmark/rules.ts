@@ -1,9 +1,11 @@
 // Figures of a stored row, and whether a request for a path reaches a domain. Pure.
 import { decodeHistogram, quantileMs } from '@fairlead/contract/histogram';
 import { z } from 'zod';
+import { machineNoiseSchema } from './noise.ts';
 import {
   type BenchmarkRowView,
   benchmarkPhaseSchema,
+  benchmarkProbeSchema,
   benchmarkProtocolSchema,
   benchmarkTargetSchema,
   networkPathSchema,
@@ -27,6 +29,7 @@ export interface StoredRow {
   readonly proxyMemoryBytes: bigint;
   readonly bytesReceived: bigint;
   readonly phase: string | null;
+  readonly probe: string | null;
   readonly failures: unknown;
   readonly generatorCpuUs: bigint;
   readonly isSaturated: boolean;
@@ -34,6 +37,7 @@ export interface StoredRow {
   readonly clients: number;
   readonly latencyMaxUs: bigint;
   readonly unsent: bigint;
+  readonly noise: unknown;
 }
 
 export function toRowView(row: StoredRow): BenchmarkRowView {
@@ -62,12 +66,14 @@ export function toRowView(row: StoredRow): BenchmarkRowView {
     p999Ms: quantileMs(latency, 0.999),
     maxMs: row.latencyMaxUs > 0n ? Number(row.latencyMaxUs) / 1000 : null,
     phase: benchmarkPhaseSchema.nullable().parse(row.phase),
+    probe: benchmarkProbeSchema.nullable().parse(row.probe),
     failures: failuresSchema.parse(row.failures),
     generatorCpuUs: Number(row.generatorCpuUs),
     generatorSaturated: row.isSaturated,
     appCpuUs: Number(row.appCpuUs),
     clients: row.clients,
     unsent: Number(row.unsent),
+    noise: machineNoiseSchema.nullable().parse(row.noise),
   };
 }
 

@@ -14,7 +14,8 @@ import { z } from 'zod';
 import { countedPageSchema, pageInputSchema, searchSchema } from '../kernel/page.ts';
 import { nameSchema } from '../kernel/text.ts';
 import { headerFault, loadMethods, plainLoad } from './load.ts';
-import { LIVE_SCENARIOS, plainPlan, planFaults } from './plan.ts';
+import { machineNoiseSchema } from './noise.ts';
+import { LIVE_SCENARIOS, PROBES, plainPlan, planFaults } from './plan.ts';
 
 /** All but `proxy` and `direct` are for the lab only. */
 export const benchmarkTargetSchema = z.enum([
@@ -30,7 +31,7 @@ export const benchmarkTargetSchema = z.enum([
 ]);
 /** `http1-cleartext` is for the lab only. */
 export const benchmarkProtocolSchema = z.enum(['http1', 'http2', 'http3', 'http1-cleartext']);
-/** Event while the load runs. Every scenario but the matrix is measured before, during and after it. */
+/** Event while the load runs. Every scenario but the matrix and latency is measured before, during and after it. */
 export const benchmarkScenarioSchema = z.enum([
   'matrix',
   'burst',
@@ -39,7 +40,10 @@ export const benchmarkScenarioSchema = z.enum([
   'deploy',
   'route-change',
   'proxy-upgrade',
+  'latency',
 ]);
+/** What the latency of a row counts, in the scenario `latency`. */
+export const benchmarkProbeSchema = z.enum(PROBES);
 /** Part of a scenario around its event, or a stage of a plan. */
 export const benchmarkPhaseSchema = z.enum([
   'before',
@@ -260,17 +264,21 @@ export const benchmarkRowSchema = z.object({
   maxMs: z.number().nullable(),
   /** Null: a row of the matrix without stages. */
   phase: benchmarkPhaseSchema.nullable(),
+  /** Null: plain requests. */
+  probe: benchmarkProbeSchema.nullable(),
   /** Errors by kind, such as `timeout` or `5xx`. */
   failures: z.record(z.string(), z.number()),
   generatorCpuUs: z.number(),
   /** True if the load generator, not the target, limits the result. */
   generatorSaturated: z.boolean(),
-  /** CPU time of the app; 0 outside the lab. */
+  /** CPU time of the app; 0 if it is not known. */
   appCpuUs: z.number(),
   /** Clients that got a response. */
   clients: z.number().int(),
   /** Requests of an open loop that could not be sent before the end. */
   unsent: z.number(),
+  /** Null: not sampled. */
+  noise: machineNoiseSchema.nullable(),
 });
 export type BenchmarkRowView = z.infer<typeof benchmarkRowSchema>;
 

@@ -1,15 +1,19 @@
 // Stores the rows and programs that an agent reported for a run.
 import {
   BenchmarkPhase,
+  BenchmarkProbe,
   BenchmarkProtocol,
   type BenchmarkRow,
   type BenchmarkStatus,
   BenchmarkTarget,
   NetworkPath,
+  type MachineNoise as ReportedNoise,
 } from '@fairlead/contract/agent';
 import { encodeHistogram, histogramFromWire } from '@fairlead/contract/histogram';
 import { newId } from '@fairlead/contract/ids';
 import { AppError, clipText, type OrganizationCtx } from '../kernel/index.ts';
+import type { MachineNoise } from './noise.ts';
+import type { PROBES } from './plan.ts';
 import type {
   BenchmarkProgram,
   BenchmarkProtocolName,
@@ -43,6 +47,14 @@ const phases: Readonly<Partial<Record<BenchmarkPhase, string>>> = {
   [BenchmarkPhase.BEFORE]: 'before',
   [BenchmarkPhase.DURING]: 'during',
   [BenchmarkPhase.AFTER]: 'after',
+};
+const probes: Readonly<Partial<Record<BenchmarkProbe, (typeof PROBES)[number]>>> = {
+  [BenchmarkProbe.JSON]: 'json',
+  [BenchmarkProbe.UPLOAD]: 'upload',
+  [BenchmarkProbe.STREAM_FIRST_BYTE]: 'stream-first-byte',
+  [BenchmarkProbe.STREAM]: 'stream',
+  [BenchmarkProbe.SSE]: 'sse',
+  [BenchmarkProbe.WEBSOCKET]: 'websocket',
 };
 const networkPaths: Readonly<Partial<Record<NetworkPath, NetworkPathName>>> = {
   [NetworkPath.SHARED_NETWORK]: 'shared-network',
@@ -79,6 +91,7 @@ export async function storeRows(ctx: OrganizationCtx, runId: string, rows: reado
           proxyMemoryBytes: clampBig(row.proxyMemoryBytes),
           bytesReceived: clampBig(row.bytesReceived),
           phase: row.stage > 0 ? `stage-${Math.min(row.stage, STAGES_MAX)}` : (phases[row.phase] ?? null),
+          probe: probes[row.probe] ?? null,
           failures: failuresOf(row),
           generatorCpuUs: clampBig(row.generatorCpuUs),
           isSaturated: row.generatorSaturated,
@@ -86,6 +99,7 @@ export async function storeRows(ctx: OrganizationCtx, runId: string, rows: reado
           clients: clampInt(row.clients),
           latencyMaxUs: clampBig(row.latencyMaxUs),
           unsent: clampBig(row.unsent),
+          ...(row.noise === undefined ? {} : { noise: noiseOf(row.noise) }),
         },
       ];
     }),
@@ -100,6 +114,15 @@ function failuresOf({ failures }: BenchmarkRow): Record<string, number> {
     .filter(([kind]) => kind !== '')
     .slice(0, FAILURE_KINDS_MAX);
   return Object.fromEntries(kinds.map(([kind, count]) => [clipText(kind, 40), Number(clampBig(count))]));
+}
+
+function noiseOf({ machineCpuUs, otherCpuUs, stealUs, frequencyMhz }: ReportedNoise): MachineNoise {
+  return {
+    machineCpuUs: Number(clampBig(machineCpuUs)),
+    otherCpuUs: otherCpuUs === undefined ? null : Number(clampBig(otherCpuUs)),
+    stealUs: Number(clampBig(stealUs)),
+    frequencyMhz: frequencyMhz === 0 ? null : frequencyMhz,
+  };
 }
 
 /** Returns at most one for each target of the plan. */

@@ -32,6 +32,7 @@ const row = (changes: Partial<ThresholdRow> = {}): ThresholdRow => ({
   networkPath: 'own-network',
   concurrency: 8,
   phase: null,
+  probe: null,
   round: 0,
   requests: 1000,
   errors: 0,
@@ -99,6 +100,17 @@ test('rows that never have the metric do not count, unless no row has it', () =>
   expect(evaluate({ metric: 'cpu_us_per_request', max: 50 }, [direct]).passed).toBe(false);
 });
 
+test('probes are cells of their own', () => {
+  const rows = [row({ probe: 'json', p99Ms: 1 }), row({ probe: 'sse', p99Ms: 30 })];
+  expect(evaluate({ metric: 'p99_ms', max: 20 }, rows)).toMatchObject({
+    passed: false,
+    cells: [
+      { value: 1, passed: true },
+      { value: 30, passed: false },
+    ],
+  });
+});
+
 test('a round without a successful request fails its cell', () => {
   const dead = { requests: 0, errors: 50, requestsPerSecond: 0, cpuUsPerRequest: null };
   const rows = [row(), row({ round: 1, ...dead, p99Ms: null })];
@@ -158,7 +170,7 @@ test('the contract’s cases have the same verdict as in the agent, which decide
         ...{ concurrency: 8, durationMs, requests: BigInt(requests), errors: BigInt(errors) },
         latency: encodeHistogram({ counts: new Map(latency), sumUs: 0 }),
         ...{ proxyCpuUs: 0n, proxyMemoryBytes: 0n, bytesReceived: 0n, phase: null, failures: {}, generatorCpuUs: 0n },
-        ...{ isSaturated: false, appCpuUs: 0n, clients: 8, latencyMaxUs: 0n, unsent: 0n },
+        ...{ isSaturated: false, appCpuUs: 0n, clients: 8, latencyMaxUs: 0n, unsent: 0n, noise: null, probe: null },
       }),
     );
     const result = evaluate(threshold, views);

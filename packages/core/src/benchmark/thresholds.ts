@@ -18,6 +18,7 @@ export type ThresholdRow = Pick<
   | 'networkPath'
   | 'concurrency'
   | 'phase'
+  | 'probe'
   | 'round'
   | 'requests'
   | 'errors'
@@ -73,8 +74,8 @@ function fits({ target, protocol, concurrency }: Threshold, row: ThresholdRow): 
   );
 }
 
-function cellOf({ target, protocol, networkPath, concurrency, phase }: ThresholdRow): string {
-  return `${protocol} ${concurrency} ${target} ${networkPath} ${phase}`;
+function cellOf({ target, protocol, networkPath, concurrency, phase, probe }: ThresholdRow): string {
+  return `${protocol} ${concurrency} ${target} ${networkPath} ${phase} ${probe}`;
 }
 
 /** Null: the rows of this cell do not have the metric, like direct rows the CPU time of the proxy. */

@@ -37,6 +37,7 @@ const scenarios = {
   deploy: BenchmarkScenario.DEPLOY,
   'route-change': BenchmarkScenario.ROUTE_CHANGE,
   'proxy-upgrade': BenchmarkScenario.PROXY_UPGRADE,
+  latency: BenchmarkScenario.LATENCY,
 } as const;
 
 export function benchmarkPlan({ plan, ...ids }: BenchmarkPlanRow): BenchmarkPlan {

@@ -233,6 +233,11 @@ test('a state requires what else it has', () => {
     'benchmark',
     'benchmark.load',
   ]);
+  expect(requires(benchmarks({ upstream: 'lab', scenario: 'latency' }))).toEqual([
+    'benchmark',
+    'benchmark.lab',
+    'benchmark.latency',
+  ]);
   expect(requires({ agent: { version: '1', digest, sizeBytes: 1, signature: '', attempt: 1 } })).toEqual(['upgrade']);
   const domain = (policy: object) => ({
     placements: [

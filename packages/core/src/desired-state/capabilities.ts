@@ -43,6 +43,7 @@ const stateRules: Rules<DesiredState> = [
     ({ benchmarks }) =>
       benchmarks.some((plan) => plan.requests.length > 0 || plan.thinkTimeMs > 0 || plan.stages.length > 0),
   ],
+  ['benchmark.latency', ({ benchmarks }) => benchmarks.some(({ scenario }) => scenario === BenchmarkScenario.LATENCY)],
   ['volume', ({ deletedVolumes }) => deletedVolumes.length > 0],
   ['upgrade', ({ agent }) => agent !== undefined],
   ['uninstall', ({ uninstall }) => uninstall !== undefined],

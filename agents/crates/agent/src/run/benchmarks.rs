@@ -1,4 +1,5 @@
-//! Runs the benchmarks of desired state: one at a time, each once. Owns their queue and their status reports.
+//! Runs the benchmarks of desired state: one at a time, each once; after a restart of the agent, from the row that it had not
+//! measured. Owns their queue and their status reports.
 
 use std::future::Future;
 use std::io;
@@ -6,7 +7,7 @@ use std::pin::Pin;
 
 use fairlead_base::CancellationToken;
 use fairlead_bench::{
-    BenchError, MeasurementTurns, RunObserver, Targets, rows_measurable, rows_total, run_gate, run_plan,
+    BenchError, MeasurementTurns, RunObserver, Targets, resume_plan, rows_measurable, rows_total, run_gate,
 };
 use fairlead_lab::{Lab, LabError, LabSetup};
 use fairlead_model::{
@@ -45,6 +46,13 @@ struct RunningBenchmark {
     task: JoinHandle<()>,
 }
 
+impl RunningBenchmark {
+    /// Saves the progress. That of a cancelled run is gone.
+    fn save(&self, local: &mut LocalState) -> io::Result<()> {
+        if self.cancel.is_cancelled() { Ok(()) } else { local.save_benchmark(self.status.clone()) }
+    }
+}
+
 /// Queue of benchmark runs; at most one runs at a time.
 #[derive(Debug)]
 pub(crate) struct Benchmarks {
@@ -76,7 +84,9 @@ impl Benchmarks {
             return;
         }
         if let Some(plan) = desired.benchmarks.iter().find(|plan| local.benchmark(&plan.run).is_none()) {
-            self.running = Some(self.start(plan.clone(), targets(plan)));
+            let progress = local.benchmark_progress(&plan.run).cloned();
+            let status = progress.unwrap_or_else(|| started(plan.run.clone(), rows_total(plan)));
+            self.running = Some(self.start(plan.clone(), targets(plan), status));
         }
     }
 
@@ -84,10 +94,9 @@ impl Benchmarks {
     pub(crate) fn take(&mut self, event: BenchmarkEvent, local: &mut LocalState) -> io::Result<()> {
         match event {
             BenchmarkEvent::Row(row) => {
-                if let Some(running) = &mut self.running {
-                    running.status.rows.push(row);
-                }
-                Ok(())
+                let Some(running) = &mut self.running else { return Ok(()) };
+                running.status.rows.push(row);
+                running.save(local)
             }
             BenchmarkEvent::Programs(programs, rows_total) => {
                 if let Some(running) = &mut self.running {
@@ -95,14 +104,13 @@ impl Benchmarks {
                 }
                 Ok(())
             }
-            BenchmarkEvent::Begins(scenario) => {
-                if let Some(running) = &mut self.running
-                    && scenario == BenchmarkScenario::Deploy
-                {
-                    running.status.events_due += 1;
-                }
-                Ok(())
+            BenchmarkEvent::Begins(BenchmarkScenario::Deploy) => {
+                let Some(running) = &mut self.running else { return Ok(()) };
+                // A restarted agent repeats the phase, and then it owes another event.
+                running.status.events_due += 1;
+                running.save(local)
             }
+            BenchmarkEvent::Begins(_) => Ok(()),
             BenchmarkEvent::Ends => Ok(()),
             BenchmarkEvent::EventFailed(reason) => {
                 if let Some(running) = &mut self.running {
@@ -128,7 +136,10 @@ impl Benchmarks {
         let status = |plan: &BenchmarkPlan| match (&self.running, local.benchmark(&plan.run)) {
             (_, Some(finished)) => finished.clone(),
             (Some(running), None) if running.status.run == plan.run => running.status.clone(),
-            (_, None) => started(plan.run.clone(), rows_total(plan)),
+            (_, None) => {
+                let progress = local.benchmark_progress(&plan.run).cloned();
+                progress.unwrap_or_else(|| started(plan.run.clone(), rows_total(plan)))
+            }
         };
         desired.benchmarks.iter().map(status).collect()
     }
@@ -138,7 +149,7 @@ impl Benchmarks {
         self.events.clone()
     }
 
-    /// Cancels the running benchmark; a restarted agent runs it again.
+    /// Stops the running benchmark; a restarted agent goes on after its last row.
     pub(crate) async fn stop(&mut self) {
         if let Some(running) = self.running.take() {
             running.cancel.cancel();
@@ -148,22 +159,22 @@ impl Benchmarks {
         }
     }
 
-    fn start(&self, plan: BenchmarkPlan, targets: Targets) -> RunningBenchmark {
-        let status = started(plan.run.clone(), rows_total(&plan));
+    fn start(&self, plan: BenchmarkPlan, targets: Targets, status: BenchmarkStatus) -> RunningBenchmark {
+        let done = status.rows.clone();
         let cancel = CancellationToken::new();
         let (events, token) = (self.events.clone(), cancel.clone());
         let (setup, turns) = (self.lab.clone(), self.turns.clone());
         let task = tokio::spawn(async move {
             let mut reporter = Reporter { events: events.clone() };
             let outcome = match plan.lab {
-                None => run_plan(&plan, &targets, &turns, token, &mut reporter).await,
+                None => resume_plan(&plan, &targets, done, &turns, token, &mut reporter).await,
                 Some(app) => match Lab::start(&setup, app, &plan.targets, &token).await {
                     Err(LabError::Cancelled) => Err(BenchError::Cancelled),
                     Err(error) => Err(BenchError::Lab(error.to_string())),
                     Ok(lab) => {
                         let rows = rows_measurable(&plan, &lab.targets);
                         send_event(&events, BenchmarkEvent::Programs(lab.programs.clone(), rows));
-                        run_plan(&plan, &lab.targets, &turns, token, &mut reporter).await
+                        resume_plan(&plan, &lab.targets, done, &turns, token, &mut reporter).await
                     }
                 },
             };

@@ -1,5 +1,5 @@
-//! `local.json`: outcomes of builds, benchmarks, certificate orders and tasks on volumes, so that a restart does not repeat
-//! them. Keeps only what desired state lists; the runtime stores releases and promotions itself.
+//! `local.json`: outcomes of builds, benchmarks, certificate orders and tasks on volumes, and the rows of a running benchmark, so
+//! that a restart does not repeat them. Keeps only what desired state lists; the runtime stores releases and promotions itself.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use fairlead_base::{StateFileError, file, state_file};
 use fairlead_model::{
     BenchmarkStatus, BuildStatus, CertificateId, CertificateStatus, DeploymentId, DesiredState, RunId, VolumeTaskId,
-    VolumeTaskStatus,
+    VolumeTaskStatus, WorkState,
 };
 use serde::{Deserialize, Serialize};
 
@@ -64,7 +64,12 @@ impl LocalState {
 
     /// Returns the outcome of a benchmark run, if it is finished.
     pub(crate) fn benchmark(&self, run: &RunId) -> Option<&BenchmarkStatus> {
-        self.contents.benchmarks.get(run)
+        self.contents.benchmarks.get(run).filter(|status| status.state != WorkState::Running)
+    }
+
+    /// Returns the progress of a benchmark run that is not finished: a restarted agent goes on after its last row.
+    pub(crate) fn benchmark_progress(&self, run: &RunId) -> Option<&BenchmarkStatus> {
+        self.contents.benchmarks.get(run).filter(|status| status.state == WorkState::Running)
     }
 
     /// Returns the outcome of an order, if it is finished.
@@ -95,7 +100,7 @@ impl LocalState {
         self.save()
     }
 
-    /// Saves a finished benchmark run. Invariant: it is on disk before it is reported.
+    /// Saves the outcome or the progress of a benchmark run. Invariant: it is on disk before it is reported.
     pub(crate) fn save_benchmark(&mut self, status: BenchmarkStatus) -> io::Result<()> {
         self.contents.benchmarks.insert(status.run.clone(), status);
         self.save()
@@ -123,8 +128,6 @@ impl LocalState {
 
 #[cfg(test)]
 mod tests {
-    use fairlead_model::WorkState;
-
     use super::*;
 
     fn finished(deployment: &DeploymentId) -> BuildStatus {
@@ -148,6 +151,27 @@ mod tests {
         assert_eq!(again.build(&deployment), Some(&finished(&deployment)));
         again.retain(&super::super::empty_state()).unwrap();
         assert!(LocalState::open(path).unwrap().build(&deployment).is_none());
+    }
+
+    #[test]
+    fn a_benchmark_that_was_interrupted_has_progress_and_no_outcome() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("local.json");
+        let run = RunId::parse("run_1").unwrap();
+        let status = |state| BenchmarkStatus {
+            run: run.clone(),
+            state,
+            rows: Vec::new(),
+            rows_total: 4,
+            failure: None,
+            programs: Vec::new(),
+            events_due: 1,
+        };
+        LocalState::open(path.clone()).unwrap().save_benchmark(status(WorkState::Running)).unwrap();
+        let mut again = LocalState::open(path).unwrap();
+        assert_eq!((again.benchmark(&run), again.benchmark_progress(&run).unwrap().events_due), (None, 1));
+        again.save_benchmark(status(WorkState::Succeeded)).unwrap();
+        assert!(again.benchmark(&run).is_some() && again.benchmark_progress(&run).is_none());
     }
 
     #[test]

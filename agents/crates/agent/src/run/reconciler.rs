@@ -360,7 +360,9 @@ fn targets(
         roots: vec![authority.root_der().to_vec()],
         pid: Some(supervisor.pid()),
     });
-    Targets::of_app(proxy, direct.map(|upstream| upstream.address.clone()))
+    let processes = view.processes.iter().filter(|process| process.key == plan.key);
+    let app_pids = processes.map(|process| process.pid).collect();
+    Targets::of_app(proxy, direct.map(|upstream| upstream.address.clone()), app_pids)
 }
 
 /// Returns the address at which this machine reaches a listener that listens on all addresses.

@@ -8,6 +8,7 @@ pub const CAPABILITIES: [&str; 36] = [
     "benchmark.http3",
     "benchmark.lab",
     "benchmark.load",
+    "benchmark.latency",
     "build",
     "build.default_branch",
     "build.plan",

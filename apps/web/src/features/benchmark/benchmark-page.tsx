@@ -40,7 +40,7 @@ import { ReleaseChangedNote, RunFacts } from './run-facts.tsx';
 import { RunLoad } from './run-load.tsx';
 import { RunMenu } from './run-menu.tsx';
 import { RunNotes } from './run-notes.tsx';
-import { GeneratorNote, RunEvents, RunPrograms } from './run-programs.tsx';
+import { GeneratorNote, NoiseNote, RunEvents, RunPrograms } from './run-programs.tsx';
 
 const CompareCard = dynamic(() => import('./compare-card.tsx').then((module) => module.CompareCard), { ssr: false });
 const ReportCard = dynamic(() => import('./report-card.tsx').then((module) => module.ReportCard), { ssr: false });
@@ -93,6 +93,7 @@ export function BenchmarkPage({ initial }: { readonly initial: BenchmarkDetail }
               <ReleaseChangedNote facts={run.facts} />
               <StabilityNote run={run} />
               <GeneratorNote rows={run.rows} />
+              <NoiseNote rows={run.rows} />
               {run.thresholds.length === 0 ? null : <ThresholdCard run={run} />}
               {headline === null ? null : <p className="text-pretty font-semibold text-lg">{headline}</p>}
               {hasCurve(run.rows) ? (

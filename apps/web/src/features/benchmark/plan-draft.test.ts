@@ -23,6 +23,9 @@ test('a scenario brings its rate, protocol and targets, and the lab its proxies'
   const slow = planOf(withScenario(lab, 'slow-upstream'));
   expect(slow.plan).toMatchObject({ requestsPerSecond: 200, protocols: ['http1'], connection: 'reused' });
   expect(planFaults(slow.plan)).toEqual([]);
+  const latency = planOf(withScenario(withScenario(lab, 'slow-upstream'), 'latency'));
+  expect(latency.plan).toMatchObject({ requestsPerSecond: null, concurrency: [1], protocols: ['http1'] });
+  expect(planFaults(latency.plan)).toEqual([]);
   const deploy = withScenario(draftOf(), 'deploy');
   expect(planFaults(planOf(deploy).plan)).toEqual([]);
   expect(planOf(withUpstream(deploy, 'lab')).plan).toMatchObject({ scenario: 'matrix', requestsPerSecond: null });

@@ -38,7 +38,7 @@ const firstPlan: BenchmarkPlan = {
 /** Scenarios of each upstream. */
 export const scenariosOf: Record<BenchmarkPlan['upstream'], readonly BenchmarkPlan['scenario'][]> = {
   live: ['matrix', 'burst', 'deploy', 'route-change', 'proxy-upgrade'],
-  lab: ['matrix', 'burst', 'slow-upstream', 'greedy-client'],
+  lab: ['matrix', 'burst', 'slow-upstream', 'greedy-client', 'latency'],
 };
 /** Scenarios that measure an app through the proxy only. */
 const proxyScenarios: readonly BenchmarkPlan['scenario'][] = ['deploy', 'route-change', 'proxy-upgrade'];
@@ -103,9 +103,12 @@ export function withUpstream(draft: PlanDraft, upstream: PlanDraft['upstream']):
   return scenariosOf[upstream].includes(draft.scenario) ? next : withScenario(next, 'matrix');
 }
 
-/** Chooses a scenario. Every one but the matrix is an open loop over HTTP/1.1 with reused connections. */
+/** Chooses a scenario. Every one but the matrix and latency is an open loop over HTTP/1.1 with reused connections. */
 export function withScenario(draft: PlanDraft, scenario: PlanDraft['scenario']): PlanDraft {
   if (scenario === 'matrix') return { ...draft, scenario, rate: '', targets: withUpstreamTargets(draft) };
+  if (scenario === 'latency') {
+    return { ...draft, scenario, rate: '', concurrency: '1', connection: 'reused', protocols: ['http1'] };
+  }
   return {
     ...draft,
     scenario,

@@ -6,6 +6,7 @@ import { Cell, HeadCell, Table, TableHead } from '@fairlead/ui/table';
 import {
   networkPathLabel,
   phaseLabel,
+  probeLabel,
   protocolLabel,
   type ResultRow,
   summariseRows,
@@ -16,6 +17,9 @@ import {
 export function ResultTable({ rows }: { readonly rows: readonly ResultRow[] }) {
   const { formatFixed, formatInteger, formatPercent, formatRatio } = useFormats();
   const hasPhases = rows.some(({ phase }) => phase !== null);
+  const hasProbes = rows.some(({ probe }) => probe !== null);
+  const hasNoise = rows.some(({ noise }) => noise !== null);
+  const share = (value: number | null) => (value === null ? '' : formatPercent(value));
   return (
     <Table scrollLabel="Results">
       <TableHead>
@@ -23,6 +27,7 @@ export function ResultTable({ rows }: { readonly rows: readonly ResultRow[] }) {
         <HeadCell numeric>Concurrency</HeadCell>
         <HeadCell>Target</HeadCell>
         {hasPhases ? <HeadCell>Phase</HeadCell> : null}
+        {hasProbes ? <HeadCell>Probe</HeadCell> : null}
         <HeadCell>Network path</HeadCell>
         <HeadCell numeric>req/s</HeadCell>
         <HeadCell numeric>Ratio</HeadCell>
@@ -33,6 +38,8 @@ export function ResultTable({ rows }: { readonly rows: readonly ResultRow[] }) {
         <HeadCell numeric>Errors</HeadCell>
         <HeadCell numeric>CPU µs/req</HeadCell>
         <HeadCell numeric>Memory MiB</HeadCell>
+        {hasNoise ? <HeadCell numeric>Other CPU</HeadCell> : null}
+        {hasNoise ? <HeadCell numeric>Steal</HeadCell> : null}
       </TableHead>
       <tbody>
         {summariseRows(rows).map((line) => (
@@ -48,6 +55,9 @@ export function ResultTable({ rows }: { readonly rows: readonly ResultRow[] }) {
               {targetLabel[line.target]}
             </Cell>
             {hasPhases ? <Cell>{line.phase === null ? '' : phaseLabel[line.phase]}</Cell> : null}
+            {hasProbes ? (
+              <Cell className="whitespace-nowrap">{line.probe === null ? '' : probeLabel[line.probe]}</Cell>
+            ) : null}
             <Cell className="whitespace-nowrap">
               {line.networkPath === null ? '' : networkPathLabel[line.networkPath]}
             </Cell>
@@ -68,6 +78,8 @@ export function ResultTable({ rows }: { readonly rows: readonly ResultRow[] }) {
             </Cell>
             <Cell numeric>{formatFixed(line.cpuUsPerRequest, 1)}</Cell>
             <Cell numeric>{formatFixed(mebibytes(line.memoryBytes), 1)}</Cell>
+            {hasNoise ? <Cell numeric>{share(line.otherShare)}</Cell> : null}
+            {hasNoise ? <Cell numeric>{share(line.stealShare)}</Cell> : null}
           </tr>
         ))}
       </tbody>

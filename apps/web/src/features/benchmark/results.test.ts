@@ -227,3 +227,26 @@ test('a scenario keeps its phases apart, and tells failed requests and latency',
     'HTTP/1.1, after',
   ]);
 });
+
+test('probes of one target are apart, and the headline is about WebSocket messages', () => {
+  const probes = (['json', 'websocket'] as const).flatMap((probe) =>
+    (['proxy', 'direct'] as const).map((target) => row({ probe, target, p50Ms: target === 'proxy' ? 0.5 : 0.2 })),
+  );
+  expect(summariseRows(probes).map(({ probe, target }) => [target, probe])).toEqual([
+    ['proxy', 'json'],
+    ['proxy', 'websocket'],
+    ['direct', 'json'],
+    ['direct', 'websocket'],
+  ]);
+  expect(measurementsOf(probes, ({ p50Ms }) => p50Ms).map(({ panel }) => panel)).toContain('HTTP/1.1, WebSocket echo');
+  expect(headlineOf(probes, formats)).toMatch(
+    /^The proxy adds .* to a WebSocket round trip at p50 \(concurrency 8\)\.$/,
+  );
+});
+
+test('the noise of a cell is the median of its rounds, without rounds that have no sample', () => {
+  const noise = (otherCpuUs: number | null) => ({ machineCpuUs: 1000, otherCpuUs, stealUs: 10, frequencyMhz: null });
+  const rounds = [noise(100), noise(300), noise(null), null];
+  const lines = summariseRows(rounds.map((each, round) => row({ round, noise: each })));
+  expect(lines).toMatchObject([{ otherShare: 0.2, stealShare: 0.01 }]);
+});

@@ -1,6 +1,7 @@
 // Aggregates the rows of a benchmark run for its charts and its table: medians and ratios of proxy to direct, with their
 // intervals. Pure.
 
+import { otherShare, stealShare } from '@fairlead/core/benchmark/noise';
 import type { BenchmarkPlan } from '@fairlead/core/benchmark/schema';
 import {
   type Estimate,
@@ -44,6 +45,7 @@ export const scenarioLabel: Record<BenchmarkPlan['scenario'], string> = {
   deploy: 'Deploy under load',
   'route-change': 'Route changes',
   'proxy-upgrade': 'Proxy upgrade',
+  latency: 'Latency probes',
 };
 export const scenarioHint: Record<BenchmarkPlan['scenario'], string> = {
   matrix: 'Every target, protocol and concurrency in turn.',
@@ -53,6 +55,7 @@ export const scenarioHint: Record<BenchmarkPlan['scenario'], string> = {
   deploy: 'The live release is deployed again while requests arrive.',
   'route-change': 'The proxy gets its routes again ten times a second.',
   'proxy-upgrade': 'A new proxy process takes over while requests arrive.',
+  latency: 'JSON, upload, stream, server-sent events and WebSocket messages at low load.',
 };
 export const phaseLabel: Record<NonNullable<ResultRow['phase']>, string> = {
   before: 'Before',
@@ -68,6 +71,15 @@ export const phaseLabel: Record<NonNullable<ResultRow['phase']>, string> = {
   'stage-8': 'Stage 8',
   'stage-9': 'Stage 9',
   'stage-10': 'Stage 10',
+};
+
+export const probeLabel: Record<NonNullable<ResultRow['probe']>, string> = {
+  json: 'JSON',
+  upload: 'Upload',
+  'stream-first-byte': 'First byte',
+  stream: 'Whole stream',
+  sse: 'SSE event',
+  websocket: 'WebSocket echo',
 };
 
 export const networkPathLabel: Record<NonNullable<ResultRow['networkPath']>, string> = {
@@ -103,7 +115,7 @@ export function measurementsOf(rows: readonly ResultRow[], measure: Measure): Me
     });
   const protocols = [...new Set(rows.map((row) => row.protocol))];
   const reference = rows.filter((row) => row.target === 'direct' && row.protocol === 'http1');
-  if (rows.some((row) => row.phase !== null)) {
+  if (rows.some((row) => row.phase !== null || row.probe !== null)) {
     return rows.flatMap((row) => of([row], panelOf(row), () => targetLabel[row.target]));
   }
   return protocols.flatMap((protocol) => {
@@ -114,8 +126,9 @@ export function measurementsOf(rows: readonly ResultRow[], measure: Measure): Me
   });
 }
 
-/** Rows of a scenario are drawn by phase. */
-function panelOf({ protocol, phase }: ResultRow): string {
+/** Rows of a scenario are drawn by phase or probe. */
+function panelOf({ protocol, phase, probe }: ResultRow): string {
+  if (probe !== null) return `${protocolLabel[protocol]}, ${probeLabel[probe]}`;
   return phase === null ? protocolLabel[protocol] : `${protocolLabel[protocol]}, ${phaseLabel[phase].toLowerCase()}`;
 }
 
@@ -133,6 +146,8 @@ export interface ResultLine {
   readonly concurrency: number;
   /** Null: a cell of a matrix. */
   readonly phase: ResultRow['phase'];
+  /** Null: plain requests. */
+  readonly probe: ResultRow['probe'];
   readonly repeats: number;
   readonly requestsPerSecond: number;
   /** Interval of the throughput; null with fewer than three rounds. */
@@ -148,6 +163,10 @@ export interface ResultLine {
   readonly errors: number;
   readonly cpuUsPerRequest: number | null;
   readonly memoryBytes: number | null;
+  /** Share of other processes in the CPU of the machine; null if it is not known. */
+  readonly otherShare: number | null;
+  /** Share of the hypervisor in it. */
+  readonly stealShare: number | null;
 }
 
 /** Returns the target that others are compared with: nginx in the lab, else the app itself. */
@@ -155,7 +174,7 @@ export function baselineOf(rows: readonly ResultRow[]): ResultRow['target'] {
   return rows.some(({ target }) => target === 'nginx') ? 'nginx' : 'direct';
 }
 
-/** Returns the rows of each cell: the same protocol, concurrency, phase, target and network path in all rounds. */
+/** Returns the rows of each cell: the same protocol, concurrency, phase, probe, target and network path in all rounds. */
 export function groupCells(rows: readonly ResultRow[]): ReadonlyMap<string, readonly ResultRow[]> {
   return Map.groupBy(rows, (row) => cellKey(row, row.protocol, row.target));
 }
@@ -185,7 +204,8 @@ export function summariseRows(rows: readonly ResultRow[]): ResultLine[] {
         left.protocol.localeCompare(right.protocol) ||
         left.concurrency - right.concurrency ||
         order(targetLabel, left.target) - order(targetLabel, right.target) ||
-        order(phaseLabel, left.phase) - order(phaseLabel, right.phase),
+        order(phaseLabel, left.phase) - order(phaseLabel, right.phase) ||
+        order(probeLabel, left.probe) - order(probeLabel, right.probe),
     );
 }
 
@@ -213,6 +233,7 @@ function summarise(key: string, cell: readonly ResultRow[]): ResultLine {
     networkPath: first.networkPath,
     concurrency: first.concurrency,
     phase: first.phase,
+    probe: first.probe,
     repeats: cell.length,
     requestsPerSecond: of((row) => row.requestsPerSecond) ?? 0,
     interval: estimate(throughputsOf(cell)),
@@ -225,15 +246,17 @@ function summarise(key: string, cell: readonly ResultRow[]): ResultLine {
     errors: total.errors,
     cpuUsPerRequest: of((row) => row.cpuUsPerRequest),
     memoryBytes: of((row) => row.proxyMemoryBytes),
+    otherShare: of((row) => otherShare(row.noise)),
+    stealShare: of((row) => stealShare(row.noise)),
   };
 }
 
 export function cellKey(
-  { concurrency, networkPath, phase }: Pick<ResultRow, 'concurrency' | 'networkPath' | 'phase'>,
+  { concurrency, networkPath, phase, probe }: Pick<ResultRow, 'concurrency' | 'networkPath' | 'phase' | 'probe'>,
   protocol: ResultRow['protocol'],
   target: ResultRow['target'],
 ): string {
-  return `${protocol} ${concurrency} ${target} ${networkPath} ${phase}`;
+  return `${protocol} ${concurrency} ${target} ${networkPath} ${phase} ${probe}`;
 }
 
 /**
@@ -242,6 +265,7 @@ export function cellKey(
  */
 export function headlineOf(rows: readonly ResultRow[], formats: Formats): string | null {
   if (rows.some(({ phase }) => phase !== null)) return eventHeadline(rows, formats);
+  if (rows.some(({ probe }) => probe !== null)) return probeHeadline(rows, formats);
   return baselineOf(rows) === 'nginx' ? labHeadline(rows, formats) : appHeadline(rows, formats);
 }
 
@@ -252,6 +276,16 @@ function eventHeadline(rows: readonly ResultRow[], { formatMs, plural }: Formats
   if (before?.p99Ms == null || during?.p99Ms == null) return null;
   const failed = during.errors === 0 ? 'No request failed' : `${plural(during.errors, 'request')} failed`;
   return `${failed} during the event. p99 was ${formatMs(during.p99Ms)}, and ${formatMs(before.p99Ms)} before it.`;
+}
+
+/** Returns the latency that Fairlead's proxy adds to a WebSocket round trip at p50 and the lowest concurrency. */
+function probeHeadline(rows: readonly ResultRow[], { formatMs }: Formats): string | null {
+  const lines = summariseRows(rows).filter(({ protocol, probe }) => protocol === 'http1' && probe === 'websocket');
+  const [proxy, direct] = (['proxy', 'direct'] as const).map((target) => lines.find((line) => line.target === target));
+  if (proxy?.p50Ms == null || direct?.p50Ms == null || unstableLines([proxy, direct]).length > 0) return null;
+  const addedMs = proxy.p50Ms - direct.p50Ms;
+  const added = addedMs > 0 ? formatMs(addedMs) : 'no measurable latency';
+  return `The proxy adds ${added} to a WebSocket round trip at p50 (concurrency ${proxy.concurrency}).`;
 }
 
 /** Returns Fairlead's CPU for a request as a ratio to nginx's, at the highest concurrency that both have. */

@@ -1,5 +1,7 @@
 // Programs of a lab's run with their configurations, and deployments that a scenario started.
+import { isNoisy, otherShare, stealShare } from '@fairlead/core/benchmark/noise';
 import { Card, CardHeader } from '@fairlead/ui/card';
+import { useFormats } from '@fairlead/ui/formats';
 import { RelativeTime } from '@fairlead/ui/relative-time';
 import { WarnNote } from '@fairlead/ui/warn-note';
 import type { BenchmarkDetail } from '../../api/types.ts';
@@ -73,6 +75,22 @@ export function GeneratorNote({ rows }: Pick<BenchmarkDetail, 'rows'>) {
     <WarnNote>
       The load generator was saturated in {saturated.length} of {rows.length} rows ({targets.join(', ')}): their targets
       could have done more. Compare CPU per request, or lower the load.
+    </WarnNote>
+  );
+}
+
+/** Warns where other processes or the hypervisor took a part of the machine. */
+export function NoiseNote({ rows }: Pick<BenchmarkDetail, 'rows'>) {
+  const { formatPercent } = useFormats();
+  const noisy = rows.filter(({ noise }) => isNoisy(noise));
+  if (noisy.length === 0) return null;
+  const highest = (shareOf: typeof otherShare) => Math.max(...noisy.map(({ noise }) => shareOf(noise) ?? 0));
+  const [other, stolen] = [highest(otherShare), highest(stealShare)];
+  return (
+    <WarnNote>
+      The machine was busy in {noisy.length} of {rows.length} rows: other processes took up to {formatPercent(other)} of
+      it{stolen > 0 ? `, and the hypervisor up to ${formatPercent(stolen)}` : ''}. Run it again when the server has less
+      to do.
     </WarnNote>
   );
 }

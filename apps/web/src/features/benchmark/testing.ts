@@ -3,6 +3,7 @@ import type { ResultRow } from './results.ts';
 
 export const plainRow = {
   phase: null,
+  probe: null,
   failures: {},
   p999Ms: null,
   maxMs: null,
@@ -11,4 +12,5 @@ export const plainRow = {
   appCpuUs: 0,
   clients: 8,
   unsent: 0,
+  noise: null,
 } as const satisfies Partial<ResultRow>;

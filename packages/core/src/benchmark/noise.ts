@@ -1,0 +1,39 @@
+// Noise of the machine beside a measurement: time of other processes, and time that the hypervisor took. Pure.
+import { z } from 'zod';
+
+const count = z.number().int().min(0);
+
+/** CPU time and clock frequency of the machine in the measured time of a row. */
+export const machineNoiseSchema = z.object({
+  machineCpuUs: count.describe('CPU time of all cores in microseconds, idle too.'),
+  otherCpuUs: count
+    .nullable()
+    .describe('CPU time of all processes but proxy, app and load generator; null if one of these is not known.'),
+  stealUs: count.describe('CPU time that the hypervisor gave to other machines.'),
+  frequencyMhz: count.nullable().describe('Mean clock frequency of the cores; null if the machine does not show it.'),
+});
+export type MachineNoise = z.infer<typeof machineNoiseSchema>;
+
+/** Share of the machine's CPU from which other processes distort a row. */
+const OTHER_SHARE_MAX = 0.1;
+/** Stolen time hits the measured processes directly, so less of it distorts a row. */
+const STEAL_SHARE_MAX = 0.02;
+
+/** Returns the share of other processes in the CPU of the machine, from 0 to 1; null if it is not known. */
+export function otherShare(noise: MachineNoise | null | undefined): number | null {
+  return noise == null || noise.otherCpuUs === null ? null : shareOf(noise.otherCpuUs, noise);
+}
+
+/** Returns the share of stolen time in the CPU of the machine, from 0 to 1; null if it is not known. */
+export function stealShare(noise: MachineNoise | null | undefined): number | null {
+  return noise == null ? null : shareOf(noise.stealUs, noise);
+}
+
+function shareOf(us: number, { machineCpuUs }: MachineNoise): number | null {
+  return machineCpuUs === 0 ? null : us / machineCpuUs;
+}
+
+/** True if other processes or the hypervisor took enough of the machine to distort the row. */
+export function isNoisy(noise: MachineNoise | null | undefined): boolean {
+  return (otherShare(noise) ?? 0) > OTHER_SHARE_MAX || (stealShare(noise) ?? 0) > STEAL_SHARE_MAX;
+}
