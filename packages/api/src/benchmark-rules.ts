@@ -10,7 +10,7 @@ const proxyScenarios: readonly CreateBenchmarkInput['plan']['scenario'][] = ['ro
 
 const scenarioNeeds: AlsoNeeds<CreateBenchmarkInput> = {
   words:
-    'with the scenario `deploy`: `deployment.write` in that environment, and what `deployment.restart` needs; with ' +
+    'with the scenario `deploy` or `wake`: `deployment.write` in that environment, and what `deployment.restart` needs; with ' +
     '`route-change` or `proxy-upgrade`: `server.write` in the organization',
   permissions: ['deployment.write', 'server.write'],
   denials: ['release.network_closed'],
@@ -18,7 +18,7 @@ const scenarioNeeds: AlsoNeeds<CreateBenchmarkInput> = {
   find: async (core, input) => {
     const { scenario } = input.plan;
     if (proxyScenarios.includes(scenario)) return [{ anyOf: ['server.write'], scope: null }];
-    if (scenario !== 'deploy') return [];
+    if (scenario !== 'deploy' && scenario !== 'wake') return [];
     const [place] = await byPlacement.find(core, input);
     return [{ anyOf: ['deployment.write'], scope: place ?? null }, ...(await keepsNetworkOpen.find(core, input))];
   },

@@ -10,6 +10,7 @@ export const capabilities = {
   'benchmark.gate': 'Measures a new release before it gets requests, and fails the rollout on a missed threshold.',
   'benchmark.http3': 'Runs benchmarks over HTTP/3.',
   'benchmark.lab': 'Runs scenarios, rates and fresh connections, and compares proxies before an app of its own.',
+  'benchmark.scenarios': 'Runs the scenarios packet loss and wake, measures app servers, and knows more proxies.',
   build: 'Builds a commit of a repository.',
   'build.default_branch': "Builds a repository's default branch when the build names no ref.",
   'build.plan': 'Takes the builder, commands, upload, secrets and credentials of a build from its message.',

@@ -162,6 +162,8 @@ fn cell(campaign: &Campaign, contender: &Contender, concurrency: u32) -> Result<
         duration: Duration::from_millis(campaign.duration_ms),
         pids: contender.pids.clone(),
         app_pid: None,
+        app_address: None,
+        network: None,
     })
 }
 

@@ -63,6 +63,8 @@ fn not_measured(error: BenchError) -> GateError {
         BenchError::Unreachable { detail, .. }
         | BenchError::Plan(detail)
         | BenchError::Generator(detail)
+        | BenchError::Refused(detail)
+        | BenchError::Link(detail)
         | BenchError::Lab(detail)
         | BenchError::Event(detail) => detail,
         BenchError::NotRunning | BenchError::Cancelled => error.to_string(),
@@ -190,6 +192,8 @@ mod tests {
             clients: 8,
             latency_max_us: 0,
             unsent: 0,
+            link: None,
+            app_connections: 0,
         }
     }
 

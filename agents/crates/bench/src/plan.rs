@@ -1,20 +1,22 @@
 //! Runs a benchmark plan of desired state: the order of its measurements, and their rows.
 
 use std::collections::BTreeMap;
-use std::future::pending;
+use std::future::{pending, ready};
+use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
 use fairlead_base::CancellationToken;
 use fairlead_model::{
     BenchmarkGate, BenchmarkPhase, BenchmarkPlan, BenchmarkProtocol, BenchmarkRow, BenchmarkScenario, BenchmarkTarget,
-    NetworkPath, UpstreamAddress,
+    LinkCondition, LinkReport, NetworkPath, UpstreamAddress,
 };
 use rustls::pki_types::ServerName;
 
-use crate::cell::{Cell, Measurement, REQUEST_TIMEOUT, measure};
+use crate::cell::{Cell, Measurement, REQUEST_TIMEOUT, measure, measure_first_requests};
 use crate::client::{LoadTarget, Protocol};
 use crate::error::BenchError;
+use crate::link::EmulatedLink;
 use crate::mode::Mode;
 use crate::row::{cpu_share, is_generator_saturated};
 use crate::tls::client_config;
@@ -53,7 +55,7 @@ pub struct TargetEndpoint {
 }
 
 /// Targets that can be measured.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default)]
 pub struct Targets {
     pub endpoints: BTreeMap<BenchmarkTarget, TargetEndpoint>,
     /// Certificates (DER) to trust, and no others.
@@ -62,6 +64,10 @@ pub struct Targets {
     pub network_path: Option<NetworkPath>,
     /// Process of the app, if its CPU is measured.
     pub app_pid: Option<u32>,
+    /// Address of the app, if its connections are counted.
+    pub app_address: Option<SocketAddr>,
+    /// Link between clients and proxies, if it is emulated.
+    pub link: Option<EmulatedLink>,
 }
 
 impl Targets {
@@ -75,7 +81,7 @@ impl Targets {
         let proxy = TargetEndpoint { https, cleartext: None, pids };
         let direct = TargetEndpoint { https: None, cleartext: direct, pids: Vec::new() };
         let endpoints = [(BenchmarkTarget::Proxy, proxy), (BenchmarkTarget::Direct, direct)].into();
-        Self { endpoints, roots, network_path, app_pid: None }
+        Self { endpoints, roots, network_path, ..Self::default() }
     }
 }
 
@@ -87,6 +93,10 @@ pub trait RunObserver {
     fn event_begins(&mut self, scenario: BenchmarkScenario);
     /// The measured time of a second phase is over.
     fn event_ends(&mut self);
+    /// Puts the measured app to sleep, and waits until it has no instance that the proxy knows. The error is a sentence.
+    fn sleep(&mut self) -> impl Future<Output = Result<(), String>> + Send {
+        ready(Err("no app can sleep here".to_owned()))
+    }
 }
 
 /// Observer of a run without events.
@@ -125,12 +135,25 @@ pub async fn run_plan(
     for (position, step) in (0..).zip(steps) {
         let cell = cell(plan, targets, step)?;
         let turn = turns.take_unless(&cancel).await?;
-        let measured = match step.phase {
-            Some(BenchmarkPhase::During) => during(plan, targets, step, &cell, &cancel, observer).await?,
-            _ => measure(&cell, &cancel, || ()).await?,
+        let row = match plan.scenario {
+            BenchmarkScenario::PacketLoss => {
+                let (measured, link) = over_link(plan, targets, step, &cell, &cancel).await?;
+                BenchmarkRow { link: Some(link), ..row(position, step, targets.network_path, &cell, measured) }
+            }
+            BenchmarkScenario::Wake => {
+                observer.sleep().await.map_err(BenchError::Event)?;
+                let (measured, duration) = measure_first_requests(&cell, &cancel).await?;
+                row(position, step, targets.network_path, &Cell { duration, ..cell }, measured)
+            }
+            _ => {
+                let measured = match step.phase {
+                    Some(BenchmarkPhase::During) => during(plan, targets, step, &cell, &cancel, observer).await?,
+                    _ => measure(&cell, &cancel, || ()).await?,
+                };
+                row(position, step, targets.network_path, &cell, measured)
+            }
         };
         drop(turn);
-        let row = row(position, step, targets.network_path, &cell, measured);
         observer.row(&row);
         rows.push(row);
     }
@@ -138,6 +161,29 @@ pub async fn run_plan(
         return Err(BenchError::NotRunning);
     }
     Ok(rows)
+}
+
+/// Measures a phase over the emulated link, which is impaired in the second one. The link is the same in all three.
+async fn over_link(
+    plan: &BenchmarkPlan,
+    targets: &Targets,
+    step: PlannedCell,
+    cell: &Cell,
+    cancel: &CancellationToken,
+) -> Result<(Measurement, LinkReport), BenchError> {
+    let failed = |error: io::Error| BenchError::Link(error.to_string());
+    let missing = || BenchError::Refused("there is no link between clients and proxies".to_owned());
+    let link = targets.link.as_ref().ok_or_else(missing)?;
+    let impaired = if step.phase == Some(BenchmarkPhase::During) { plan.link } else { LinkCondition::default() };
+    // All targets of a round lose packets by the same sequence of numbers.
+    let condition = LinkCondition { seed: u64::from(step.round) + 1, ..impaired };
+    let UpstreamAddress::Tcp { address, .. } = cell.destination.address else { return Err(missing()) };
+    link.set(condition).await.map_err(failed)?;
+    let round_trip = link.round_trip(address).await.map_err(failed)?;
+    link.set(condition).await.map_err(failed)?;
+    let measured = measure(cell, cancel, || ()).await?;
+    let counters = link.set(LinkCondition::default()).await.map_err(failed)?;
+    Ok((measured, LinkReport { condition, counters, round_trip }))
 }
 
 /// Measures the second phase, with the load or the event that its scenario adds.
@@ -242,7 +288,11 @@ fn cell(plan: &BenchmarkPlan, targets: &Targets, step: PlannedCell) -> Result<Ce
         name: name(step.target).to_owned(),
         destination: LoadTarget { address, tls, authority, path: plan.path.clone() },
         protocol,
-        mode: if plan.fresh_connections { Mode::Fresh } else { Mode::Keepalive },
+        mode: match plan.scenario {
+            BenchmarkScenario::Wake => Mode::Idle,
+            _ if plan.fresh_connections => Mode::Fresh,
+            _ => Mode::Keepalive,
+        },
         rate: plan.rate.map(|rate| if is_burst { rate * BURST } else { rate }),
         request_timeout: REQUEST_TIMEOUT,
         concurrency: step.concurrency,
@@ -251,6 +301,8 @@ fn cell(plan: &BenchmarkPlan, targets: &Targets, step: PlannedCell) -> Result<Ce
         duration: plan.duration,
         pids: if has_pids { endpoint.pids.clone() } else { Vec::new() },
         app_pid: targets.app_pid,
+        app_address: targets.app_address,
+        network: targets.link.as_ref().map(EmulatedLink::clients),
     })
 }
 
@@ -265,6 +317,8 @@ fn name(target: BenchmarkTarget) -> &'static str {
         BenchmarkTarget::Caddy => "Caddy",
         BenchmarkTarget::Traefik => "Traefik",
         BenchmarkTarget::H2o => "h2o",
+        BenchmarkTarget::KamalProxy => "kamal-proxy",
+        BenchmarkTarget::Spooky => "Spooky",
     }
 }
 
@@ -287,6 +341,8 @@ pub(crate) fn direct_cell(address: UpstreamAddress, gate: &BenchmarkGate) -> Cel
         pids: Vec::new(),
         app_pid: None,
         workers: None,
+        app_address: None,
+        network: None,
     }
 }
 
@@ -314,7 +370,8 @@ fn row(
     cell: &Cell,
     measured: Measurement,
 ) -> BenchmarkRow {
-    let Measurement { tally, clients, cpu, app_cpu, generator_cpu, workers, memory_bytes, .. } = measured;
+    let Measurement { tally, clients, cpu, app_cpu, generator_cpu, workers, memory_bytes, app_connections, .. } =
+        measured;
     let lateness = cell.rate.and_then(|_| tally.open_loop.generator_lateness.quantile_us(0.99));
     BenchmarkRow {
         position,
@@ -339,6 +396,8 @@ fn row(
         clients,
         latency_max_us: tally.latency_max_us,
         unsent: tally.open_loop.unsent,
+        link: None,
+        app_connections,
     }
 }
 
@@ -346,7 +405,7 @@ fn row(
 mod tests {
     use std::time::Duration;
 
-    use fairlead_model::{AppId, AppKey, EnvironmentId, RunId};
+    use fairlead_model::{AppId, AppKey, EnvironmentId, LabServer, RunId};
 
     use super::*;
 
@@ -364,9 +423,11 @@ mod tests {
             duration: Duration::from_millis(100),
             warmup: Duration::ZERO,
             lab: None,
+            lab_server: LabServer::Own,
             scenario: BenchmarkScenario::Matrix,
             fresh_connections: false,
             rate: None,
+            link: LinkCondition::default(),
         };
         let cells: Vec<_> = order(&plan).map(|step| (step.round, step.protocol, step.target)).collect();
         let round = [

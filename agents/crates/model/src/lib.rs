@@ -22,7 +22,7 @@ pub mod message {
 
 pub use benchmark::{
     BenchmarkPhase, BenchmarkPlan, BenchmarkProgram, BenchmarkProtocol, BenchmarkRow, BenchmarkScenario,
-    BenchmarkTarget, LabApp, NetworkPath,
+    BenchmarkTarget, LabApp, LabServer, LinkCondition, LinkCounters, LinkReport, NetworkPath,
 };
 pub use benchmark_gate::{BenchmarkGate, BenchmarkMetric, BenchmarkThreshold, ThresholdBound};
 pub use certificate::{

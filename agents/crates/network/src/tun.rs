@@ -9,9 +9,9 @@ use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use rustix::net::netdevice::name_to_index;
 
+use crate::NamespaceError;
 use crate::namespace::{current, failed, inside_new};
 use crate::netlink::{DeviceCounters, LOOPBACK, Netlink};
-use crate::NamespaceError;
 
 const DEVICE_FILE: &str = "/dev/net/tun";
 const DEVICE: &str = "tun0";
@@ -65,10 +65,7 @@ impl TunNamespace {
 }
 
 /// Runs `action` on a thread in `namespace`, and waits for it.
-pub fn run_inside<T: Send>(
-    namespace: BorrowedFd<'_>,
-    action: impl FnOnce() -> io::Result<T> + Send,
-) -> io::Result<T> {
+pub fn run_inside<T: Send>(namespace: BorrowedFd<'_>, action: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().name("network".to_owned());
         let thread = thread.spawn_scoped(scope, || {

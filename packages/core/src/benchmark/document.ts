@@ -8,6 +8,7 @@ import {
   benchmarkFactsSchema,
   benchmarkOutcomeSchema,
   benchmarkStateSchema,
+  linkReportSchema,
   storedPlanSchema,
   thresholdResultSchema,
 } from './schema.ts';
@@ -62,6 +63,10 @@ const rowSchema = z.object({
   proxyRssBytes: count.nullish().describe('Resident set size of the proxy at the end.'),
   resumed: count.nullish().describe('TLS handshakes that a ticket shortened.'),
   bytesReceived: count.nullish().describe('Bytes of response bodies.'),
+  link: linkReportSchema
+    .nullish()
+    .describe('Emulated link between clients and proxies, with the packets that it and the kernel counted.'),
+  appConnections: count.nullish().describe("Connections to the lab's app at the end."),
 });
 
 const targetSchema = z.object({
@@ -127,12 +132,17 @@ export const runScenarios = {
   deploy: { name: 'deploy under load', description: 'The live release is deployed again while requests arrive.' },
   'route-change': {
     name: 'route changes under load',
-    description: 'The proxy gets its routes again ten times a second while requests arrive.',
+    description: 'The proxy gets another route table ten times a second while requests arrive.',
   },
   'proxy-upgrade': {
     name: 'proxy upgrade under load',
     description: 'A new proxy process takes over while requests arrive.',
   },
+  'packet-loss': {
+    name: 'packet loss',
+    description: 'An emulated link between clients and proxies loses and delays packets for one phase.',
+  },
+  wake: { name: 'wake from zero', description: 'The first request of each client wakes the app, which sleeps.' },
 } as const satisfies Record<BenchmarkScenarioName, { readonly name: string; readonly description: string }>;
 
 const oldDocumentSchema = z.object({
@@ -186,6 +196,8 @@ export const targetLabels: Readonly<Record<string, string>> = {
   caddy: 'Caddy',
   traefik: 'Traefik',
   h2o: 'h2o',
+  'kamal-proxy': 'kamal-proxy',
+  spooky: 'Spooky',
 };
 
 /** Returns the parts of a document that a run of the product has no column for. */

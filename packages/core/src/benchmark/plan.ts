@@ -8,7 +8,8 @@ export const plainPlan = {
   scenario: 'matrix',
   connection: 'reused',
   requestsPerSecond: null,
-  labApp: { responseBytes: 13, responseDelayMs: 0, errorEvery: 0 },
+  labApp: { server: 'own', responseBytes: 13, responseDelayMs: 0, errorEvery: 0 },
+  link: { lossPercent: 1, delayMs: 20 },
 } as const;
 
 /** Most rows of a run: one report of the agent carries all of them. */
@@ -19,21 +20,24 @@ const LAB_BYTES_MAX = 256 * 1024 * 1024;
 export const LIVE_CONCURRENCY_MAX = 1024;
 
 /** Scenarios that need the lab's app. Those of `LIVE_SCENARIOS` need an app behind its server's proxy. */
-const LAB_SCENARIOS: readonly BenchmarkScenarioName[] = ['slow-upstream', 'greedy-client'];
+const LAB_SCENARIOS: readonly BenchmarkScenarioName[] = ['slow-upstream', 'greedy-client', 'packet-loss'];
 /** Scenarios that act on the app or the whole server. They need more than the right to benchmark, and have no schedule. */
-export const LIVE_SCENARIOS: readonly BenchmarkScenarioName[] = ['deploy', 'route-change', 'proxy-upgrade'];
+export const LIVE_SCENARIOS: readonly BenchmarkScenarioName[] = ['deploy', 'route-change', 'proxy-upgrade', 'wake'];
+/** Scenarios without a rate: a closed loop, or one request for each client. */
+const CLOSED_SCENARIOS: readonly BenchmarkScenarioName[] = ['matrix', 'packet-loss', 'wake'];
 
-const HTTP3_TARGETS: readonly BenchmarkTargetName[] = ['proxy', 'envoy', 'caddy', 'traefik'];
+const HTTP3_TARGETS: readonly BenchmarkTargetName[] = ['proxy', 'envoy', 'caddy', 'traefik', 'kamal-proxy', 'spooky'];
 
 /** True if a target can be measured with a protocol. Apps speak HTTP/1.1. The agent has the same table. */
 export function speaks(target: BenchmarkTargetName, protocol: BenchmarkProtocolName): boolean {
   if (protocol === 'http2') return target !== 'direct' && target !== 'floor';
+  if (protocol === 'http1-cleartext') return target !== 'spooky';
   return protocol !== 'http3' || HTTP3_TARGETS.includes(target);
 }
 
 export function rowsOf(plan: BenchmarkPlan): number {
   const pairs = plan.targets.flatMap((target) => plan.protocols.filter((protocol) => speaks(target, protocol)));
-  const phases = plan.scenario === 'matrix' ? 1 : 3;
+  const phases = plan.scenario === 'matrix' || plan.scenario === 'wake' ? 1 : 3;
   return pairs.length * phases * plan.concurrency.length * plan.repeats;
 }
 
@@ -43,13 +47,16 @@ export function rowsOf(plan: BenchmarkPlan): number {
  */
 export function timeLimitMs(plan: BenchmarkPlan): number {
   const programsMs = plan.upstream === 'lab' ? 25_000 * plan.targets.length : 0;
-  return 5 * 60_000 + programsMs + 2 * rowsOf(plan) * (plan.durationMs + plan.warmupMs);
+  // A sleeping app drains and stops first, and then starts.
+  const sleepMs = plan.scenario === 'wake' ? 90_000 : 0;
+  return 5 * 60_000 + programsMs + rowsOf(plan) * (2 * (plan.durationMs + plan.warmupMs) + sleepMs);
 }
 
 export interface PlanFault {
   readonly field:
     | 'path'
     | 'labApp'
+    | 'link'
     | 'targets'
     | 'protocols'
     | 'concurrency'
@@ -90,6 +97,9 @@ export function planFaults(plan: BenchmarkPlan): PlanFault[] {
     if (LIVE_SCENARIOS.includes(scenario)) {
       fault('scenario', 'This scenario needs an app: it does not run in the lab.');
     }
+    if (plan.labApp.server !== 'own' && (scenario !== 'matrix' || plan.labApp.errorEvery > 0)) {
+      fault('labApp', 'An app server other than the lab’s own runs the matrix only, without errors.');
+    }
     if (plan.path !== '/') fault('path', 'The lab measures the path /.');
     if (Math.max(...plan.concurrency) * plan.labApp.responseBytes > LAB_BYTES_MAX) {
       fault('labApp', 'All clients together wait for more than 256 MiB. Choose fewer clients or smaller responses.');
@@ -100,8 +110,19 @@ export function planFaults(plan: BenchmarkPlan): PlanFault[] {
   }
   const isHttp1 = protocols.every((protocol) => protocol === 'http1' || protocol === 'http1-cleartext');
   if (scenario !== 'matrix') {
-    if (plan.requestsPerSecond === null) fault('requestsPerSecond', 'This scenario needs requests per second.');
+    const isClosed = CLOSED_SCENARIOS.includes(scenario);
+    if (plan.requestsPerSecond === null && !isClosed) {
+      fault('requestsPerSecond', 'This scenario needs requests per second.');
+    }
     if (plan.connection === 'fresh') fault('connection', 'This scenario is measured over reused connections.');
+  }
+  if (scenario === 'wake') {
+    if (plan.requestsPerSecond !== null)
+      fault('requestsPerSecond', 'Each client sends one request when the app sleeps.');
+    if (!isHttp1) fault('protocols', 'A wake is measured over HTTP/1.1 only.');
+  }
+  if (scenario === 'packet-loss' && plan.link.lossPercent === 0 && plan.link.delayMs === 0) {
+    fault('link', 'A link without loss and delay is no scenario. Choose one of them.');
   }
   if (plan.requestsPerSecond !== null && !isHttp1) {
     fault('protocols', 'Requests per second need HTTP/1.1.');

@@ -123,6 +123,8 @@ function rowOf(row: BenchmarkDocumentRow, names: Names): BenchmarkDocumentRow {
     generatorSaturated: row.generatorSaturated,
     proxyMemoryBytes: row.proxyMemoryBytes,
     proxyMemoryBeforeBytes: row.proxyMemoryBeforeBytes,
+    link: row.link,
+    appConnections: row.appConnections,
     proxyRssBytes: row.proxyRssBytes,
   };
 }

@@ -6,8 +6,12 @@ import {
   benchmarkPhaseSchema,
   benchmarkProtocolSchema,
   benchmarkTargetSchema,
+  linkReportSchema,
   networkPathSchema,
 } from './schema.ts';
+
+/** Percentiles of the latency of a row, those of the kamal-proxy benchmark. */
+const PERCENTILES = [10, 25, 50, 75, 90, 95, 99, 99.9, 99.99] as const;
 
 const failuresSchema = z.record(z.string(), z.number());
 
@@ -34,6 +38,8 @@ export interface StoredRow {
   readonly clients: number;
   readonly latencyMaxUs: bigint;
   readonly unsent: bigint;
+  readonly link: unknown;
+  readonly appConnections: number;
 }
 
 export function toRowView(row: StoredRow): BenchmarkRowView {
@@ -68,6 +74,12 @@ export function toRowView(row: StoredRow): BenchmarkRowView {
     appCpuUs: Number(row.appCpuUs),
     clients: row.clients,
     unsent: Number(row.unsent),
+    link: linkReportSchema.nullable().parse(row.link),
+    appConnections: row.appConnections,
+    percentiles: PERCENTILES.flatMap((percent) => {
+      const ms = quantileMs(latency, percent / 100);
+      return ms === null ? [] : [{ percent, ms }];
+    }),
   };
 }
 

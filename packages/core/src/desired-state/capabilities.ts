@@ -10,6 +10,8 @@ import {
   type BenchmarkPlan,
   BenchmarkProtocol,
   BenchmarkScenario,
+  BenchmarkServer,
+  BenchmarkTarget,
   Builder,
   type BuildSpec,
   type DesiredState,
@@ -38,6 +40,7 @@ const stateRules: Rules<DesiredState> = [
   ['benchmark', ({ benchmarks }) => benchmarks.length > 0],
   ['benchmark.http3', ({ benchmarks }) => benchmarks.some((plan) => plan.protocols.includes(BenchmarkProtocol.HTTP3))],
   ['benchmark.lab', ({ benchmarks }) => benchmarks.some(needsLab)],
+  ['benchmark.scenarios', ({ benchmarks }) => benchmarks.some(needsScenarios)],
   ['volume', ({ deletedVolumes }) => deletedVolumes.length > 0],
   ['upgrade', ({ agent }) => agent !== undefined],
   ['uninstall', ({ uninstall }) => uninstall !== undefined],
@@ -47,6 +50,17 @@ const stateRules: Rules<DesiredState> = [
 function needsLab({ lab, scenario, connection, requestsPerSecond }: BenchmarkPlan): boolean {
   const isPlain = scenario === BenchmarkScenario.UNSPECIFIED && connection === BenchmarkConnection.UNSPECIFIED;
   return lab !== undefined || !isPlain || requestsPerSecond > 0;
+}
+
+/** An older agent would refuse the state, or measure its own app over a clean link. */
+function needsScenarios({ lab, scenario, targets }: BenchmarkPlan): boolean {
+  return (
+    scenario === BenchmarkScenario.PACKET_LOSS ||
+    scenario === BenchmarkScenario.WAKE ||
+    (lab !== undefined && lab.server !== BenchmarkServer.UNSPECIFIED) ||
+    targets.includes(BenchmarkTarget.KAMAL_PROXY) ||
+    targets.includes(BenchmarkTarget.SPOOKY)
+  );
 }
 
 const releaseRules: Rules<ReleaseSpec> = [

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use fairlead_model::{
-    AppId, AppKey, BenchmarkPlan, BenchmarkProtocol, BenchmarkScenario, BenchmarkTarget, EnvironmentId, RunId,
+    AppId, AppKey, BenchmarkPlan, BenchmarkProtocol, BenchmarkScenario, BenchmarkTarget, EnvironmentId, LabServer,
+    LinkCondition, RunId,
 };
 
 pub(crate) const HOST: &str = "bench.localhost";
@@ -21,8 +22,10 @@ pub(crate) fn plan(target: BenchmarkTarget, protocol: BenchmarkProtocol, concurr
         duration: Duration::from_millis(150),
         warmup: Duration::from_millis(20),
         lab: None,
+        lab_server: LabServer::Own,
         scenario: BenchmarkScenario::Matrix,
         fresh_connections: false,
         rate: None,
+        link: LinkCondition::default(),
     }
 }

@@ -1,12 +1,13 @@
 // Generated from packages/contract/src/capabilities.ts.
 /// Capabilities of this agent version; it rejects a whole desired state that requires others.
-pub const CAPABILITIES: [&str; 35] = [
+pub const CAPABILITIES: [&str; 36] = [
     "app",
     "autoscaling",
     "benchmark",
     "benchmark.gate",
     "benchmark.http3",
     "benchmark.lab",
+    "benchmark.scenarios",
     "build",
     "build.default_branch",
     "build.plan",

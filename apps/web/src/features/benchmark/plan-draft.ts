@@ -17,6 +17,13 @@ export interface PlanDraft {
   readonly connection: BenchmarkPlan['connection'];
   readonly targets: readonly BenchmarkPlan['targets'][number][];
   readonly protocols: readonly BenchmarkPlan['protocols'][number][];
+  readonly server: BenchmarkPlan['labApp']['server'];
+  /** Response delay of the lab's app, in milliseconds. */
+  readonly responseDelay: string;
+  /** Loss of the emulated link, in percent. */
+  readonly loss: string;
+  /** Delay of the emulated link in each direction, in milliseconds. */
+  readonly delay: string;
   /** Null while one of them is invalid. */
   readonly thresholds: BenchmarkPlan['thresholds'] | null;
 }
@@ -35,11 +42,13 @@ const firstPlan: BenchmarkPlan = {
 
 /** Scenarios of each upstream. */
 export const scenariosOf: Record<BenchmarkPlan['upstream'], readonly BenchmarkPlan['scenario'][]> = {
-  live: ['matrix', 'burst', 'deploy', 'route-change', 'proxy-upgrade'],
-  lab: ['matrix', 'burst', 'slow-upstream', 'greedy-client'],
+  live: ['matrix', 'burst', 'deploy', 'route-change', 'proxy-upgrade', 'wake'],
+  lab: ['matrix', 'burst', 'slow-upstream', 'greedy-client', 'packet-loss'],
 };
 /** Scenarios that measure an app through the proxy only. */
-const proxyScenarios: readonly BenchmarkPlan['scenario'][] = ['deploy', 'route-change', 'proxy-upgrade'];
+const proxyScenarios: readonly BenchmarkPlan['scenario'][] = ['deploy', 'route-change', 'proxy-upgrade', 'wake'];
+/** Scenarios that the form starts as a closed loop. */
+const closedScenarios: readonly BenchmarkPlan['scenario'][] = ['packet-loss', 'wake'];
 const RATE = '200';
 /** Time of each phase, so that a deployment fits. */
 const DEPLOY_SECONDS = '10';
@@ -57,6 +66,10 @@ export function draftOf(plan: BenchmarkPlan = firstPlan): PlanDraft {
     connection: plan.connection,
     targets: plan.targets,
     protocols: plan.protocols,
+    server: plan.labApp.server,
+    responseDelay: String(plan.labApp.responseDelayMs),
+    loss: String(plan.link.lossPercent),
+    delay: String(plan.link.delayMs),
     thresholds: plan.thresholds,
   };
 }
@@ -77,11 +90,19 @@ export function planOf(draft: PlanDraft): { readonly plan: BenchmarkPlan; readon
     connection: draft.connection,
     targets: [...draft.targets],
     protocols: [...draft.protocols],
+    labApp: { ...draft.base.labApp, server: draft.server, responseDelayMs: Number(draft.responseDelay) },
+    link: { lossPercent: Number(draft.loss), delayMs: Number(draft.delay) },
     thresholds: draft.thresholds ?? [],
   };
   const isRate = rate === null || (Number.isInteger(rate) && rate > 0);
+  const isLink = isAmount(draft.loss) && isAmount(draft.delay) && isAmount(draft.responseDelay);
   const hasChoices = plan.protocols.length > 0 && plan.targets.length > 0;
-  return { plan, isComplete: levels !== null && isRate && hasChoices && draft.thresholds !== null };
+  return { plan, isComplete: levels !== null && isRate && isLink && hasChoices && draft.thresholds !== null };
+}
+
+/** True for a number that is not negative. */
+function isAmount(text: string): boolean {
+  return text.trim() !== '' && Number(text) >= 0;
 }
 
 /** Chooses the upstream. Targets and scenario follow. */
@@ -91,17 +112,18 @@ export function withUpstream(draft: PlanDraft, upstream: PlanDraft['upstream']):
   const protocols = draft.protocols.filter((protocol) => upstream === 'lab' || protocol !== 'http1-cleartext');
   // The lab's app has one path.
   const path = upstream === 'lab' ? '/' : draft.path;
-  const next = { ...draft, upstream, path, targets, protocols };
+  const next = { ...draft, upstream, path, targets, protocols, server: 'own' as const };
   return scenariosOf[upstream].includes(draft.scenario) ? next : withScenario(next, 'matrix');
 }
 
-/** Chooses a scenario. Every one but the matrix is an open loop over HTTP/1.1 with reused connections. */
+/** Chooses a scenario. Every one but the matrix has reused connections over HTTP/1.1, and most have an open loop. */
 export function withScenario(draft: PlanDraft, scenario: PlanDraft['scenario']): PlanDraft {
   if (scenario === 'matrix') return { ...draft, scenario, rate: '', targets: withUpstreamTargets(draft) };
   return {
     ...draft,
     scenario,
-    rate: draft.rate === '' ? RATE : draft.rate,
+    server: 'own',
+    rate: closedScenarios.includes(scenario) ? '' : draft.rate === '' ? RATE : draft.rate,
     seconds: scenario === 'deploy' ? DEPLOY_SECONDS : draft.seconds,
     concurrency: '16',
     connection: 'reused',

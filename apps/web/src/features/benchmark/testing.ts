@@ -11,4 +11,7 @@ export const plainRow = {
   appCpuUs: 0,
   clients: 8,
   unsent: 0,
+  link: null,
+  appConnections: 0,
+  percentiles: [],
 } as const satisfies Partial<ResultRow>;

@@ -55,6 +55,8 @@ fn row(round: u32) -> BenchmarkRow {
         clients: 8,
         latency_max_us: 0,
         unsent: 0,
+        link: None,
+        app_connections: 0,
     }
 }
 
