@@ -10,6 +10,7 @@ import {
   targetLabels,
 } from './document.ts';
 import { publicWords } from './public-words.ts';
+import { labServerSchema } from './schema.ts';
 
 /** Stands for the app's host. */
 export const PUBLIC_HOST = 'app.example';
@@ -176,7 +177,9 @@ function commandOf(plan: NonNullable<BenchmarkDocument['plan']>): string {
       responseBytes: plan.labApp.responseBytes,
       responseDelayMs: plan.labApp.responseDelayMs,
       errorEvery: plan.labApp.errorEvery,
+      server: labServerSchema.options.find((server) => server === plan.labApp.server),
     },
+    link: { lossPercent: plan.link.lossPercent, delayMs: plan.link.delayMs },
   };
   return [
     'curl -H "Authorization: Bearer $FAIRLEAD_TOKEN" -H "Content-Type: application/json" \\',
