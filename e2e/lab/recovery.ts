@@ -2,17 +2,13 @@
 import type { AppId } from '@fairlead/contract/ids';
 import { benchmarkPlanSchema } from '@fairlead/core/benchmark';
 import type { System } from '../system/harness/system.ts';
+import type { RecoveryBounds } from './link-faults.ts';
 import { runPlan } from './run-scenario.ts';
 
 const DELAY_MS = 20;
 const ERROR_EVERY = 10;
 /** Requests that the ends of the measured time may count on the other side. */
 const CUT_MAX = 4;
-
-export interface RecoveryBounds {
-  /** Latency that the machine itself may add to a request at the median. A busy one has no bound. */
-  readonly delayAddedMaxMs: number;
-}
 
 /** Returns a sentence for each injected fault that the rows do not show. */
 export async function recoveryFaults(

@@ -4,6 +4,7 @@ import type { BenchmarkDetail, BenchmarkPlan } from '@fairlead/core/benchmark';
 import { rowsOf, timeLimitMs } from '@fairlead/core/benchmark/plan';
 import { waitFor } from '../../tools/lib/wait.ts';
 import type { System } from '../system/harness/system.ts';
+import { linkFaults, type RecoveryBounds } from './link-faults.ts';
 import type { LabScenario } from './scenarios.ts';
 
 export interface ScenarioResult {
@@ -25,13 +26,18 @@ export async function runPlan(system: System, appId: AppId, plan: BenchmarkPlan)
   );
 }
 
-export async function runScenario(system: System, appId: AppId, scenario: LabScenario): Promise<ScenarioResult> {
+export async function runScenario(
+  system: System,
+  appId: AppId,
+  scenario: LabScenario,
+  bounds: RecoveryBounds,
+): Promise<ScenarioResult> {
   const run = await runPlan(system, appId, scenario.plan);
-  return { name: scenario.name, run, faults: faultsOf(scenario, run) };
+  return { name: scenario.name, run, faults: faultsOf(scenario, run, bounds) };
 }
 
 /** Returns a sentence for each fault of the rows of a run. */
-function faultsOf({ plan, mustMeasure }: LabScenario, run: BenchmarkDetail): string[] {
+function faultsOf({ plan, mustMeasure }: LabScenario, run: BenchmarkDetail, bounds: RecoveryBounds): string[] {
   if (run.state !== 'succeeded') return [`it ${run.state}: ${run.failureMessage}`];
   const faults: string[] = [];
   const skipped = run.programs.filter((program) => program.skipped !== null);
@@ -45,6 +51,10 @@ function faultsOf({ plan, mustMeasure }: LabScenario, run: BenchmarkDetail): str
     const row = [position, target, protocol, phase, probe].filter((part) => part !== null).join(' ');
     if (requests === 0) faults.push(`row ${row} has no response`);
     if (errors > 0) faults.push(`row ${row} has ${errors} errors: ${JSON.stringify(failures)}`);
+  }
+  if (plan.scenario === 'packet-loss') faults.push(...linkFaults(plan, run.rows, bounds));
+  if (plan.labApp.server !== 'own' && run.rows.some(({ appConnections }) => appConnections === 0)) {
+    faults.push('a row has no connection to the app server');
   }
   if (plan.scenario === 'deploy') faults.push(...eventFaults(plan, run));
   return faults;

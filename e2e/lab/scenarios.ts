@@ -13,19 +13,30 @@ export interface LabScenario {
 /** Targets of every scenario that compares proxies. Other proxies are measured where they are installed. */
 const ALWAYS = ['proxy', 'direct', 'floor', 'nginx', 'haproxy'] as const;
 
+/** Impairment of the link in the scenario packet loss. */
+export const LOSS_PERCENT = 2;
+export const LINK_DELAY_MS = 10;
+
 export interface Size {
   readonly repeats: number;
   readonly durationMs: number;
   readonly concurrency: readonly number[];
+  /** Protocols of the scenario packet loss. */
+  readonly lossProtocols: BenchmarkPlan['protocols'];
 }
 
 /** Smallest size that runs every code path, for `npm test`. */
-export const SMALL: Size = { repeats: 1, durationMs: 500, concurrency: [8] };
+export const SMALL: Size = { repeats: 1, durationMs: 500, concurrency: [8], lossProtocols: ['http1'] };
 /** Size of `npm run check:lab`. */
-export const SHORT: Size = { repeats: 3, durationMs: 1000, concurrency: [32, 256] };
+export const SHORT: Size = {
+  repeats: 3,
+  durationMs: 1000,
+  concurrency: [32, 256],
+  lossProtocols: ['http1', 'http2', 'http3'],
+};
 
 /** Scenarios in front of the lab's own app. */
-export function labScenarios({ repeats, durationMs, concurrency }: Size): LabScenario[] {
+export function labScenarios({ repeats, durationMs, concurrency, lossProtocols }: Size): LabScenario[] {
   const scenario = (name: string, plan: object): LabScenario => {
     const common = { upstream: 'lab', targets: ALWAYS, protocols: ['http1'], warmupMs: 200, concurrency: [16] };
     const whole: PlanInput = { ...common, repeats, durationMs, ...plan };
@@ -54,7 +65,40 @@ export function labScenarios({ repeats, durationMs, concurrency }: Size): LabSce
     }),
     scenario('greedy client', { scenario: 'greedy-client', requestsPerSecond: 100 }),
     scenario('latency probes', { scenario: 'latency', concurrency: [1] }),
+    scenario('packet loss', {
+      scenario: 'packet-loss',
+      protocols: lossProtocols,
+      link: { lossPercent: LOSS_PERCENT, delayMs: LINK_DELAY_MS },
+    }),
+    ...appServers(['node-cluster'], [0]).map(([name, labApp]) => scenario(name, appServerPlan(labApp))),
   ];
+}
+
+type LabApp = BenchmarkPlan['labApp'];
+
+/** App servers that the check installs beside Node.js, each with and without a delay. */
+export function installedServers(size: Size): LabScenario[] {
+  const { repeats, durationMs } = size;
+  return appServers(['node-cluster', 'uvicorn', 'puma'], [0, 20]).map(([name, labApp]) => ({
+    name,
+    plan: benchmarkPlanSchema.parse({ upstream: 'lab', warmupMs: 200, repeats, durationMs, ...appServerPlan(labApp) }),
+    mustMeasure: APP_SERVER_TARGETS,
+  }));
+}
+
+const APP_SERVER_TARGETS = ['proxy', 'direct', 'nginx', 'haproxy'] as const;
+
+function appServerPlan(labApp: LabApp) {
+  return { targets: [...APP_SERVER_TARGETS], protocols: ['http1'] as const, concurrency: [16], labApp };
+}
+
+function appServers(servers: readonly LabApp['server'][], delaysMs: readonly number[]): [string, LabApp][] {
+  return servers.flatMap((server) =>
+    delaysMs.map((responseDelayMs): [string, LabApp] => [
+      `app server ${server}, ${responseDelayMs} ms`,
+      { server, responseDelayMs, responseBytes: 40, errorEvery: 0 },
+    ]),
+  );
 }
 
 /** Scenarios of an app behind its server's proxy. */
@@ -77,6 +121,8 @@ export function liveScenarios({ repeats, durationMs }: Size): LabScenario[] {
     // Long enough for a deployment.
     scenario('deploy under load', { scenario: 'deploy', durationMs: Math.max(durationMs, 8000) }),
     scenario('route change under load', { scenario: 'route-change' }),
+    // The app's minimum of instances is 0.
+    scenario('wake from zero', { scenario: 'wake', requestsPerSecond: null, concurrency: [1, 8] }),
     scenario('proxy upgrade under load', { scenario: 'proxy-upgrade', durationMs: Math.max(durationMs, 3000) }),
   ];
 }

@@ -2,28 +2,29 @@
 import type { AppId } from '@fairlead/contract/ids';
 import { benchmarkPlanSchema } from '@fairlead/core/benchmark';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { HAPROXY, NGINX, requirePrograms } from '../../tools/test/debian.ts';
+import { HAPROXY, IP, NGINX, requirePrograms } from '../../tools/test/debian.ts';
 import { recoveryFaults } from '../lab/recovery.ts';
 import { runPlan, runScenario } from '../lab/run-scenario.ts';
 import { labScenarios, liveScenarios, SMALL } from '../lab/scenarios.ts';
+import { deploySleepyApp } from '../lab/sleepy-app.ts';
 import { COUNTING_APP, respondingApp } from './harness/apps.ts';
 import { System } from './harness/system.ts';
 
+/** A busy machine may add any latency. */
+const bounds = { delayAddedMaxMs: Number.POSITIVE_INFINITY };
 let system: System;
 let appId: AppId;
 beforeAll(async () => {
-  expect(await requirePrograms([NGINX, HAPROXY])).toBeUndefined();
+  expect(await requirePrograms([NGINX, HAPROXY, IP])).toBeUndefined();
   system = await System.start();
-  const deployment = await system.createApp('lab', await system.repositories.create('lab', respondingApp('hello')));
-  expect(deployment).toMatchObject({ state: 'live' });
-  ({ id: appId } = await system.app('lab'));
+  appId = await deploySleepyApp(system);
 });
 afterAll(() => system?.stop());
 
 test.each([...labScenarios(SMALL), ...liveScenarios(SMALL)])(
   '$name has all its rows and no failed request',
   async (scenario) => {
-    const { faults, run } = await runScenario(system, appId, scenario);
+    const { faults, run } = await runScenario(system, appId, scenario, bounds);
     expect(faults).toEqual([]);
     expect(run.programs.filter(({ skipped }) => skipped === null).every(({ version }) => /\d/.test(version))).toBe(
       true,
@@ -32,7 +33,7 @@ test.each([...labScenarios(SMALL), ...liveScenarios(SMALL)])(
 );
 
 test('an injected delay and injected errors are found again', async () => {
-  expect(await recoveryFaults(system, appId, { delayAddedMaxMs: Number.POSITIVE_INFINITY })).toEqual([]);
+  expect(await recoveryFaults(system, appId, bounds)).toEqual([]);
 });
 
 test('an app gets the requests of a plan by their weights, whole, through the proxy and directly', async () => {

@@ -28,7 +28,9 @@ export const OPENSSL: DebianProgram = { file: '/usr/bin/openssl', packages: ['op
 export const PASST: DebianProgram = { file: '/usr/bin/pasta', packages: ['passt'] };
 export const PIP: DebianProgram = { file: '/usr/bin/pip3', packages: ['python3-pip'] };
 export const PYTHON: DebianProgram = { file: '/usr/bin/python3', packages: ['python3'] };
+export const PUMA: DebianProgram = { file: '/usr/bin/puma', packages: ['puma'] };
 export const REGISTRY: DebianProgram = { file: '/usr/bin/docker-registry', packages: ['docker-registry'] };
+export const UVICORN: DebianProgram = { file: '/usr/bin/uvicorn', packages: ['uvicorn'] };
 export const VALGRIND: DebianProgram = { file: '/usr/bin/valgrind', packages: ['valgrind'] };
 
 /** Runs one at a time: stages are concurrent, and `apt-get update` fails while another one runs. */

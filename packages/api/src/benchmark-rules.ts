@@ -11,7 +11,7 @@ const proxyScenarios: readonly CreateBenchmarkInput['plan']['scenario'][] = ['ro
 
 const scenarioNeeds: AlsoNeeds<CreateBenchmarkInput> = {
   words:
-    'with the scenario `deploy`: `deployment.write` in that environment, and what `deployment.restart` needs; with ' +
+    'with the scenario `deploy` or `wake`: `deployment.write` in that environment, and what `deployment.restart` needs; with ' +
     '`route-change` or `proxy-upgrade`: `server.write` in the organization; with requests that may change data: ' +
     '`deployment.write` in that environment',
   permissions: ['deployment.write', 'server.write'],
@@ -19,13 +19,14 @@ const scenarioNeeds: AlsoNeeds<CreateBenchmarkInput> = {
   reads: ['appId', 'environmentId', 'plan'],
   find: async (core, input) => {
     const { scenario } = input.plan;
+    const startsInstances = scenario === 'deploy' || scenario === 'wake';
     const [place] = await byPlacement.find(core, input);
     const deploys = { anyOf: ['deployment.write'], scope: place ?? null } as const;
     return [
       ...(proxyScenarios.includes(scenario) ? [{ anyOf: ['server.write'], scope: null } as const] : []),
       // Who deploys the app may do to its data what its code can.
-      ...(scenario === 'deploy' || mayChangeData(input.plan) ? [deploys] : []),
-      ...(scenario === 'deploy' ? await keepsNetworkOpen.find(core, input) : []),
+      ...(startsInstances || mayChangeData(input.plan) ? [deploys] : []),
+      ...(startsInstances ? await keepsNetworkOpen.find(core, input) : []),
     ];
   },
 };

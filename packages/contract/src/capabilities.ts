@@ -12,6 +12,7 @@ export const capabilities = {
   'benchmark.lab': 'Runs scenarios, rates and fresh connections, and compares proxies before an app of its own.',
   'benchmark.latency': 'Measures latency probes such as uploads, streams, server-sent events and WebSocket messages.',
   'benchmark.load': 'Sends the weighted requests of a benchmark, with think time and stages.',
+  'benchmark.scenarios': 'Runs the scenarios packet loss and wake, measures app servers, and knows more proxies.',
   build: 'Builds a commit of a repository.',
   'build.default_branch': "Builds a repository's default branch when the build names no ref.",
   'build.plan': 'Takes the builder, commands, upload, secrets and credentials of a build from its message.',

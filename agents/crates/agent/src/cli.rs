@@ -192,6 +192,9 @@ pub(crate) struct BenchArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct LabArgs {
+    /// Network namespace to run in.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) network: Option<PathBuf>,
     #[command(subcommand)]
     pub(crate) process: LabProcess,
 }
@@ -202,6 +205,10 @@ pub(crate) enum LabProcess {
     App { settings: String },
     /// Serve the null proxy.
     Floor { certificate: PathBuf, app: SocketAddr, workers: usize },
+    /// Emulate a link between two network namespaces.
+    Link,
+    /// Kill a process group when its parent or standard input ends.
+    Guard { parent: i32, group: i32 },
     /// Run another proxy in a process group of its own.
     Peer {
         program: PathBuf,

@@ -45,7 +45,7 @@ use fairlead_runtime::{Identities, Isolation, LayerBounds, Runtime, RuntimeOptio
 use fairlead_secret::{SealingKey, SealingKeyError};
 use fairlead_tls::LocalAuthority;
 use rustix::fs::{FlockOperation, flock};
-use tokio::sync::{Notify, mpsc, watch};
+use tokio::sync::{mpsc, watch};
 
 use crate::cli::{Network, RunArgs};
 use crate::command::{CommandResult, exec_uninstall};
@@ -54,7 +54,7 @@ use crate::metrics::Metrics;
 use crate::upgrade::{self, ReleaseKeys};
 
 use app_logs::AppLogs;
-use benchmarks::{BenchmarkGates, Benchmarks};
+use benchmarks::{AppSleeper, BenchmarkGates, Benchmarks};
 use builds::Builds;
 use certificate_orders::CertificateOrders;
 use certificates::Certificates;
@@ -64,7 +64,7 @@ pub(crate) use local_state::LocalState;
 use logs::LogCollector;
 use reconciler::{Reconciler, Sources};
 use release::ArtifactReleases;
-use router::{Router, ServedTable};
+use router::{RouteVariation, Router, ServedTable};
 use samples::Samples;
 use trash::TrashEmptier;
 use upgrades::Upgrades;
@@ -271,19 +271,20 @@ async fn run(args: RunArgs, folders: Folders) -> Result<ExitReason, Box<dyn Erro
     let (builds, build_events) = Builds::new(options, identities, sealing, lines.clone(), clearing);
     let folders_of_proxies = args.bench_path.iter().flat_map(std::env::split_paths).collect();
     let lab = LabSetup { agent: "/proc/self/exe".into(), folders: folders_of_proxies };
-    let (benchmarks, benchmark_events) = Benchmarks::new(turns, lab);
-    let resend_routes = Arc::new(Notify::new());
+    let route_variation = Arc::new(RouteVariation::default());
     let app_logs = tokio::spawn(AppLogs::new(folders.clone(), ends.log_answers).run(ends.log_requests));
     let (disk, disk_report) =
         DiskMonitor::new(folders.clone(), trash.clone(), ends.desired.clone(), engine, toolchains);
     let disk = tokio::spawn(disk.run());
     let (routed_end, routed) = watch::channel(ServedTable::default());
+    let sleeper = AppSleeper { runtime: apps.clone(), view: view.clone(), routed: routed.clone() };
+    let (benchmarks, benchmark_events) = Benchmarks::new(turns, lab, sleeper);
     let router = Router {
         supervisor: supervisor.clone(),
         runtime: apps.clone(),
         desired: ends.desired.clone(),
         view: view.clone(),
-        resend: resend_routes.clone(),
+        variation: route_variation.clone(),
         routed: routed_end,
         certificates,
         access_log: folders.logs().join("access.log"),
@@ -304,7 +305,7 @@ async fn run(args: RunArgs, folders: Folders) -> Result<ExitReason, Box<dyn Erro
         local: LocalState::open(folders.local_state())?,
         builds,
         benchmarks,
-        resend_routes,
+        route_variation,
         route_changes: None,
         orders,
         volume_tasks,

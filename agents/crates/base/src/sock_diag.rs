@@ -100,7 +100,7 @@ impl SocketDiagnostics {
     /// Returns the TCP socket with the address `local` and the peer `remote`.
     pub fn socket(&self, local: SocketAddr, remote: SocketAddr) -> io::Result<Option<TcpSocket>> {
         let mut found = None;
-        self.ask(local, remote, false, |socket| found = Some(socket))?;
+        self.ask(local, remote, None, |socket| found = Some(socket))?;
         Ok(found)
     }
 
@@ -118,10 +118,18 @@ impl SocketDiagnostics {
         let mut found = Vec::new();
         for any in [IpAddr::V4(Ipv4Addr::UNSPECIFIED), IpAddr::V6(Ipv6Addr::UNSPECIFIED)] {
             let (local, remote) = (SocketAddr::new(any, address.port()), SocketAddr::new(any, 0));
-            self.ask(local, remote, true, |socket| found.push(socket))?;
+            self.ask(local, remote, Some(1 << LISTEN), |socket| found.push(socket))?;
         }
         found.retain(|socket| socket.covers(address.ip()));
         Ok(found)
+    }
+
+    /// Counts the established connections of the server at `address`.
+    pub fn connections(&self, address: SocketAddr) -> io::Result<u32> {
+        let remote = SocketAddr::new(address.ip(), 0);
+        let mut count = 0;
+        self.ask(address, remote, Some(1 << ESTABLISHED), |socket| count += u32::from(socket.local == address))?;
+        Ok(count)
     }
 
     /// Reports whether `user` serves a connection within this machine. `client` is this process's end, `address` the server's.
@@ -141,20 +149,21 @@ impl SocketDiagnostics {
         Ok(last.is_served_by(user).unwrap_or_else(|| listener.is_some_and(|listener| listener.user == user)))
     }
 
+    /// Queries one socket, or all sockets on the port of `local` in the states of the mask `dump`.
     fn ask(
         &self,
         local: SocketAddr,
         remote: SocketAddr,
-        dump: bool,
+        dump: Option<u32>,
         mut each: impl FnMut(TcpSocket),
     ) -> io::Result<()> {
         let sequence = self.sequence.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
         send(&self.socket, &request(local, remote, sequence, dump), SendFlags::empty())?;
         let (mut small, mut large) = ([0; 512], Vec::new());
-        if dump {
+        if dump.is_some() {
             large.resize(DUMP_BYTES, 0);
         }
-        let bytes: &mut [u8] = if dump { &mut large } else { &mut small };
+        let bytes: &mut [u8] = if dump.is_some() { &mut large } else { &mut small };
         loop {
             // The kernel's answer is there as soon as the query is sent.
             let (count, _) = recv(&self.socket, &mut *bytes, RecvFlags::empty())?;
@@ -170,7 +179,7 @@ impl SocketDiagnostics {
                         if let Some(socket) = read(message) {
                             each(socket);
                         }
-                        if !dump {
+                        if dump.is_none() {
                             return Ok(());
                         }
                     }
@@ -235,11 +244,11 @@ fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
     bytes.get(at..at + 4)?.try_into().ok().map(u32::from_ne_bytes)
 }
 
-/// Queries the one TCP socket with the address `local` and the peer `remote`, or all listeners on the port of `local`.
-fn request(local: SocketAddr, remote: SocketAddr, sequence: u32, dump: bool) -> Vec<u8> {
+/// Queries the one TCP socket with the address `local` and the peer `remote`, or all on the port of `local` in the states of the mask `dump`.
+fn request(local: SocketAddr, remote: SocketAddr, sequence: u32, dump: Option<u32>) -> Vec<u8> {
     let (local_ip, remote_ip) = (local.ip().to_canonical(), remote.ip().to_canonical());
     let family = if local_ip.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
-    let (flags, states) = if dump { (NLM_F_REQUEST | NLM_F_DUMP, 1 << LISTEN) } else { (NLM_F_REQUEST, u32::MAX) };
+    let (flags, states) = dump.map_or((NLM_F_REQUEST, u32::MAX), |states| (NLM_F_REQUEST | NLM_F_DUMP, states));
     // Listeners that are bound to the loopback interface take connections too.
     let interface = if local_ip.is_loopback() { LOOPBACK } else { 0 };
     let mut bytes = Vec::new();
@@ -380,6 +389,18 @@ mod tests {
         expected.sort();
         assert_eq!(found, expected);
         drop(six);
+    }
+
+    #[test]
+    fn only_the_established_connections_of_a_server_are_counted() {
+        let diagnostics = SocketDiagnostics::open().unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let to = listener.local_addr().unwrap();
+        assert_eq!(diagnostics.connections(to).unwrap(), 0);
+        let clients = [(); 3].map(|()| TcpStream::connect(to).unwrap());
+        assert_eq!(diagnostics.connections(to).unwrap(), 3);
+        drop(clients);
+        assert_eq!(diagnostics.connections(to).unwrap(), 0);
     }
 
     #[test]

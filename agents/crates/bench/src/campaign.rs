@@ -166,6 +166,8 @@ fn cell(campaign: &Campaign, contender: &Contender, concurrency: u32) -> Result<
         pids: contender.pids.clone(),
         app_pids: Vec::new(),
         knows_processes: false,
+        app_address: None,
+        network: None,
     })
 }
 

@@ -1,17 +1,20 @@
 //! One measurement: a destination, a protocol, a number of clients, a time.
 
+use std::net::SocketAddr;
 use std::num::NonZeroU32;
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
 use fairlead_base::CancellationToken;
+use fairlead_base::sock_diag::SocketDiagnostics;
 use fairlead_model::{BenchmarkProbe, MachineNoise};
 use fairlead_telemetry::{cpu_time_of, pss_bytes_of, tree_cpu_time_of};
 use rustix::process::{Resource, getrlimit};
 use rustix::time::{ClockId, clock_gettime};
-use tokio::sync::watch;
+use tokio::sync::{oneshot, watch};
 
 use crate::client::{LoadTarget, Protocol, Window};
 use crate::error::BenchError;
@@ -61,6 +64,10 @@ pub(crate) struct Cell {
     /// True if `pids` and `app_pids` are all processes of the measurement, and stay the same: the rest of the machine's CPU
     /// time is then that of others.
     pub(crate) knows_processes: bool,
+    /// Address of the app, whose connections are counted.
+    pub(crate) app_address: Option<SocketAddr>,
+    /// Network namespace of the clients; `None`: that of this process.
+    pub(crate) network: Option<Arc<OwnedFd>>,
 }
 
 /// Results of one measurement.
@@ -73,6 +80,8 @@ pub(crate) struct Measurement {
     pub(crate) cpu: Duration,
     /// CPU time of the app within the measured time.
     pub(crate) app_cpu: Duration,
+    /// Number of connections to the app at the end of the measured time.
+    pub(crate) app_connections: u32,
     /// CPU time of this process, the load generator, within the measured time.
     pub(crate) generator_cpu: Duration,
     /// Number of worker threads, each of which can use one core.
@@ -97,14 +106,77 @@ pub(crate) async fn measure(
     // The drop of this future cancels the workers, so they never outlive it.
     let stop = cancel.child_token();
     let _stop = stop.clone().drop_guard();
-    let mut tallies = Vec::new();
     let memory_before_bytes = memory(&cell.pids);
+    let tallies = start_workers(cell, &ready, &window, &stop)?;
+    let workers = u32::try_from(tallies.len()).unwrap_or(u32::MAX);
+    let measured = async {
+        if !wait_for_answers(&ready, cell.concurrency).await {
+            stop.cancel();
+            return Usage::default();
+        }
+        let announced = Instant::now();
+        let start = announced + cell.warmup;
+        let end = start + cell.duration;
+        announce.send_replace(Some(Window { announced, start, end }));
+        tokio::time::sleep_until(start.into()).await;
+        let meter = NoiseMeter::start();
+        let before = CpuUsage::read(cell);
+        on_start();
+        tokio::time::sleep_until(end.into()).await;
+        let cpu = CpuUsage::read(cell).since(before);
+        let noise = meter.and_then(|meter| meter.end(cell.knows_processes.then(|| cpu.sum())));
+        let app_connections = cell.app_address.map_or(0, connections_to);
+        Usage { cpu, memory_bytes: memory(&cell.pids), noise, app_connections }
+    };
+    let usage = tokio::select! {
+        measured = measured => Some(measured),
+        () = cancel.cancelled() => None,
+    };
+    let whole = merged(tallies).await?;
+    // The workers have ended, so nothing is sent after this.
+    let usage = usage.ok_or(BenchError::Cancelled)?;
+    let clients = ready.load(Ordering::Relaxed).min(cell.concurrency);
+    if whole.requests == 0 && (cell.mode != Mode::Idle || clients == 0) {
+        let detail = whole.last_error.unwrap_or_else(|| "nothing answered".to_owned());
+        return Err(BenchError::Unreachable { target: cell.name.clone(), detail });
+    }
+    let Usage { cpu: CpuUsage { proxy, app, generator }, memory_bytes, noise, app_connections } = usage;
+    Ok(Measurement {
+        tally: whole,
+        clients,
+        cpu: proxy,
+        app_cpu: app,
+        app_connections,
+        generator_cpu: generator,
+        workers,
+        memory_before_bytes,
+        memory_bytes,
+        noise,
+    })
+}
+
+/// Waits for the end of the workers and adds up their tallies.
+async fn merged(tallies: Vec<oneshot::Receiver<LoadTally>>) -> Result<LoadTally, BenchError> {
+    let mut whole = LoadTally::default();
+    for tally in tallies {
+        whole.merge(tally.await.map_err(|_| BenchError::Generator("a worker ended early".to_owned()))?);
+    }
+    Ok(whole)
+}
+
+/// Starts the workers of a measurement, whose clients begin at once. Each sends its tally after the window.
+fn start_workers(
+    cell: &Cell,
+    ready: &Arc<AtomicU32>,
+    window: &watch::Receiver<Option<Window>>,
+    stop: &CancellationToken,
+) -> Result<Vec<oneshot::Receiver<LoadTally>>, BenchError> {
     let open_loop = cell.rate.map(|requests_per_second| OpenLoop {
         requests_per_second,
         last_requests_per_second: cell.last_rate.unwrap_or(requests_per_second),
         clients: cell.concurrency,
     });
-    let (mut first_client, mut workers) = (0, 0);
+    let (mut tallies, mut first_client) = (Vec::new(), 0);
     let shares = clients_by_worker(cell.concurrency, cell.protocol, cell.workers);
     let leaves_cores = shares.len() < cores() as usize;
     for clients in shares {
@@ -125,58 +197,60 @@ pub(crate) async fn measure(
             ready,
             window,
             cancel,
+            network: cell.network.clone(),
         };
         first_client += clients;
-        workers += 1;
         let worker = worker::spawn(task);
         tallies.push(worker.map_err(|error| BenchError::Generator(error.to_string()))?);
     }
-    let measured = async {
-        if !wait_for_answers(&ready, cell.concurrency).await {
-            stop.cancel();
-            return Usage::default();
+    Ok(tallies)
+}
+
+/// Measures the first request of each client, from its sending to its response, which a sleeping app delays until it serves.
+/// Ends with the last response.
+pub(crate) async fn measure_first_requests(
+    cell: &Cell,
+    cancel: &CancellationToken,
+) -> Result<(Measurement, Duration), BenchError> {
+    let started = Instant::now();
+    let end = started + cell.request_timeout;
+    let ready = Arc::new(AtomicU32::new(0));
+    let (_announce, window) = watch::channel(Some(Window { announced: started, start: started, end }));
+    let stop = cancel.child_token();
+    let _stop = stop.clone().drop_guard();
+    let tallies = start_workers(cell, &ready, &window, &stop)?;
+    let workers = u32::try_from(tallies.len()).unwrap_or(u32::MAX);
+    let is_cancelled = loop {
+        if ready.load(Ordering::Relaxed) >= cell.concurrency || Instant::now() >= end {
+            break false;
         }
-        let announced = Instant::now();
-        let start = announced + cell.warmup;
-        let end = start + cell.duration;
-        announce.send_replace(Some(Window { announced, start, end }));
-        tokio::time::sleep_until(start.into()).await;
-        let meter = NoiseMeter::start();
-        let before = CpuUsage::read(cell);
-        on_start();
-        tokio::time::sleep_until(end.into()).await;
-        let cpu = CpuUsage::read(cell).since(before);
-        let noise = meter.and_then(|meter| meter.end(cell.knows_processes.then(|| cpu.sum())));
-        Usage { cpu, memory_bytes: memory(&cell.pids), noise }
+        tokio::select! {
+            () = tokio::time::sleep(READY_POLL) => {}
+            () = cancel.cancelled() => break true,
+        }
     };
-    let usage = tokio::select! {
-        measured = measured => Some(measured),
-        () = cancel.cancelled() => None,
-    };
-    let mut whole = LoadTally::default();
-    for tally in tallies {
-        let tally = tally.await.map_err(|_| BenchError::Generator("a worker ended early".to_owned()))?;
-        whole.merge(tally);
+    let elapsed = started.elapsed();
+    stop.cancel();
+    let tally = merged(tallies).await?;
+    if is_cancelled {
+        return Err(BenchError::Cancelled);
     }
-    // The workers have ended, so nothing is sent after this.
-    let usage = usage.ok_or(BenchError::Cancelled)?;
     let clients = ready.load(Ordering::Relaxed).min(cell.concurrency);
-    if whole.requests == 0 && (cell.mode != Mode::Idle || clients == 0) {
-        let detail = whole.last_error.unwrap_or_else(|| "nothing answered".to_owned());
-        return Err(BenchError::Unreachable { target: cell.name.clone(), detail });
-    }
-    let Usage { cpu: CpuUsage { proxy, app, generator }, memory_bytes, noise } = usage;
-    Ok(Measurement {
-        tally: whole,
+    let (cpu, app_cpu, generator_cpu) = Default::default();
+    let (memory_before_bytes, memory_bytes) = (0, memory(&cell.pids));
+    let measured = Measurement {
+        tally,
         clients,
-        cpu: proxy,
-        app_cpu: app,
-        generator_cpu: generator,
+        cpu,
+        app_cpu,
+        app_connections: 0,
+        generator_cpu,
         workers,
         memory_before_bytes,
         memory_bytes,
-        noise,
-    })
+        noise: None,
+    };
+    Ok((measured, elapsed))
 }
 
 #[derive(Debug, Default)]
@@ -184,6 +258,7 @@ struct Usage {
     cpu: CpuUsage,
     memory_bytes: u64,
     noise: Option<MachineNoise>,
+    app_connections: u32,
 }
 
 /// CPU times of the processes of a measurement.
@@ -269,6 +344,15 @@ fn cores() -> u32 {
 
 fn memory(pids: &[u32]) -> u64 {
     pids.iter().filter_map(|pid| pss_bytes_of(*pid).ok()).sum()
+}
+
+/// Counts the connections that an app on this machine has accepted or will. A failure is no reason to lose a row.
+fn connections_to(address: SocketAddr) -> u32 {
+    let counted = SocketDiagnostics::open().and_then(|sockets| sockets.connections(address));
+    counted.unwrap_or_else(|error| {
+        tracing::warn!(%error, "the connections to the app can't be counted");
+        0
+    })
 }
 
 /// Returns the CPU time of this process including ended threads: workers end with the measured time.

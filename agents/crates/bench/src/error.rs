@@ -27,6 +27,12 @@ pub enum BenchError {
     /// The event of a scenario did not happen.
     #[error("The event of the scenario failed: {0}. The rows measured before it stay. Start a new run.")]
     Event(String),
+    /// This server can't do what the plan asks for.
+    #[error("This server can't run the scenario: {0}. Choose another scenario, or another server.")]
+    Refused(String),
+    /// The emulated link between clients and proxies is not as it should be.
+    #[error("The link between clients and proxies failed: {0}. The rows measured before it stay. Start a new run.")]
+    Link(String),
     #[error("The benchmark was cancelled.")]
     Cancelled,
 }
@@ -37,7 +43,13 @@ impl BenchError {
         let code = match self {
             Self::NotRunning => "benchmark.app_not_running",
             Self::Unreachable { .. } => "benchmark.target_unreachable",
-            Self::Plan(_) | Self::Generator(_) | Self::Lab(_) | Self::Event(_) | Self::Cancelled => "benchmark.failed",
+            Self::Plan(_)
+            | Self::Generator(_)
+            | Self::Lab(_)
+            | Self::Event(_)
+            | Self::Refused(_)
+            | Self::Link(_)
+            | Self::Cancelled => "benchmark.failed",
         };
         Failure { code: code.to_owned(), message: self.to_string() }
     }

@@ -63,6 +63,8 @@ fn not_measured(error: BenchError) -> GateError {
         BenchError::Unreachable { detail, .. }
         | BenchError::Plan(detail)
         | BenchError::Generator(detail)
+        | BenchError::Refused(detail)
+        | BenchError::Link(detail)
         | BenchError::Lab(detail)
         | BenchError::Event(detail) => detail,
         BenchError::NotRunning | BenchError::Cancelled => error.to_string(),
@@ -192,6 +194,8 @@ mod tests {
             unsent: 0,
             noise: None,
             probe: None,
+            link: None,
+            app_connections: 0,
         }
     }
 

@@ -1,20 +1,22 @@
 //! Runs a benchmark plan of desired state: the order of its measurements, and their rows.
 
 use std::collections::BTreeMap;
-use std::future::pending;
+use std::future::{pending, ready};
+use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
 use fairlead_base::CancellationToken;
 use fairlead_model::{
     BenchmarkGate, BenchmarkPhase, BenchmarkPlan, BenchmarkProbe, BenchmarkProtocol, BenchmarkRow, BenchmarkScenario,
-    BenchmarkStage, BenchmarkTarget, NetworkPath, UpstreamAddress,
+    BenchmarkStage, BenchmarkTarget, LinkCondition, LinkReport, NetworkPath, UpstreamAddress,
 };
 use rustls::pki_types::ServerName;
 
-use crate::cell::{Cell, Measurement, REQUEST_TIMEOUT, measure};
+use crate::cell::{Cell, Measurement, REQUEST_TIMEOUT, measure, measure_first_requests};
 use crate::client::{LoadTarget, Protocol};
 use crate::error::BenchError;
+use crate::link::EmulatedLink;
 use crate::mode::Mode;
 use crate::row::{cpu_share, is_generator_saturated};
 use crate::tls::client_config;
@@ -53,7 +55,7 @@ pub struct TargetEndpoint {
 }
 
 /// Targets that can be measured.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default)]
 pub struct Targets {
     pub endpoints: BTreeMap<BenchmarkTarget, TargetEndpoint>,
     /// Certificates (DER) to trust, and no others.
@@ -62,6 +64,10 @@ pub struct Targets {
     pub network_path: Option<NetworkPath>,
     /// Processes of the app, each with its descendants; empty: its CPU is not measured.
     pub app_pids: Vec<u32>,
+    /// Address of the app, if its connections are counted.
+    pub app_address: Option<SocketAddr>,
+    /// Link between clients and proxies, if it is emulated.
+    pub link: Option<EmulatedLink>,
 }
 
 impl Targets {
@@ -76,7 +82,7 @@ impl Targets {
         let proxy = TargetEndpoint { https, cleartext: None, pids };
         let direct = TargetEndpoint { https: None, cleartext: direct, pids: Vec::new() };
         let endpoints = [(BenchmarkTarget::Proxy, proxy), (BenchmarkTarget::Direct, direct)].into();
-        Self { endpoints, roots, network_path, app_pids }
+        Self { endpoints, roots, network_path, app_pids, ..Self::default() }
     }
 }
 
@@ -88,6 +94,10 @@ pub trait RunObserver {
     fn event_begins(&mut self, scenario: BenchmarkScenario);
     /// The measured time of a second phase is over.
     fn event_ends(&mut self);
+    /// Puts the measured app to sleep, and waits until it has no instance that the proxy knows. The error is a sentence.
+    fn sleep(&mut self) -> impl Future<Output = Result<(), String>> + Send {
+        ready(Err("no app can sleep here".to_owned()))
+    }
 }
 
 /// Observer of a run without events.
@@ -133,12 +143,25 @@ pub async fn resume_plan(
     for (position, step) in steps {
         let cell = cell(plan, targets, step)?;
         let turn = turns.take_unless(&cancel).await?;
-        let measured = match step.phase {
-            Some(BenchmarkPhase::During) => during(plan, targets, step, &cell, &cancel, observer).await?,
-            _ => measure(&cell, &cancel, || ()).await?,
+        let row = match plan.scenario {
+            BenchmarkScenario::PacketLoss => {
+                let (measured, link) = over_link(plan, targets, step, &cell, &cancel).await?;
+                BenchmarkRow { link: Some(link), ..row(position, step, targets.network_path, &cell, measured) }
+            }
+            BenchmarkScenario::Wake => {
+                observer.sleep().await.map_err(BenchError::Event)?;
+                let (measured, duration) = measure_first_requests(&cell, &cancel).await?;
+                row(position, step, targets.network_path, &Cell { duration, ..cell }, measured)
+            }
+            _ => {
+                let measured = match step.phase {
+                    Some(BenchmarkPhase::During) => during(plan, targets, step, &cell, &cancel, observer).await?,
+                    _ => measure(&cell, &cancel, || ()).await?,
+                };
+                row(position, step, targets.network_path, &cell, measured)
+            }
         };
         drop(turn);
-        let row = row(position, step, targets.network_path, &cell, measured);
         observer.row(&row);
         rows.push(row);
     }
@@ -157,6 +180,29 @@ pub async fn run_plan(
     observer: &mut impl RunObserver,
 ) -> Result<Vec<BenchmarkRow>, BenchError> {
     resume_plan(plan, targets, Vec::new(), turns, cancel, observer).await
+}
+
+/// Measures a phase over the emulated link, which is impaired in the second one. The link is the same in all three.
+async fn over_link(
+    plan: &BenchmarkPlan,
+    targets: &Targets,
+    step: PlannedCell,
+    cell: &Cell,
+    cancel: &CancellationToken,
+) -> Result<(Measurement, LinkReport), BenchError> {
+    let failed = |error: io::Error| BenchError::Link(error.to_string());
+    let missing = || BenchError::Refused("there is no link between clients and proxies".to_owned());
+    let link = targets.link.as_ref().ok_or_else(missing)?;
+    let impaired = if step.phase == Some(BenchmarkPhase::During) { plan.link } else { LinkCondition::default() };
+    // All targets of a round lose packets by the same sequence of numbers.
+    let condition = LinkCondition { seed: u64::from(step.round) + 1, ..impaired };
+    let UpstreamAddress::Tcp { address, .. } = cell.destination.address else { return Err(missing()) };
+    link.set(condition).await.map_err(failed)?;
+    let round_trip = link.round_trip(address).await.map_err(failed)?;
+    link.set(condition).await.map_err(failed)?;
+    let measured = measure(cell, cancel, || ()).await?;
+    let counters = link.set(LinkCondition::default()).await.map_err(failed)?;
+    Ok((measured, LinkReport { condition, counters, round_trip }))
 }
 
 /// Measures the second phase, with the load or the event that its scenario adds.
@@ -299,7 +345,11 @@ fn cell(plan: &BenchmarkPlan, targets: &Targets, step: PlannedCell) -> Result<Ce
         destination: LoadTarget { address, tls, authority, path, requests },
         protocol,
         probe: step.probe,
-        mode: if plan.fresh_connections { Mode::Fresh } else { Mode::Keepalive },
+        mode: match plan.scenario {
+            BenchmarkScenario::Wake => Mode::Idle,
+            _ if plan.fresh_connections => Mode::Fresh,
+            _ => Mode::Keepalive,
+        },
         rate,
         last_rate,
         think_time: plan.load.think_time,
@@ -311,6 +361,8 @@ fn cell(plan: &BenchmarkPlan, targets: &Targets, step: PlannedCell) -> Result<Ce
         pids,
         app_pids: targets.app_pids.clone(),
         knows_processes,
+        app_address: targets.app_address,
+        network: targets.link.as_ref().map(EmulatedLink::clients),
     })
 }
 
@@ -325,6 +377,8 @@ fn name(target: BenchmarkTarget) -> &'static str {
         BenchmarkTarget::Caddy => "Caddy",
         BenchmarkTarget::Traefik => "Traefik",
         BenchmarkTarget::H2o => "h2o",
+        BenchmarkTarget::KamalProxy => "kamal-proxy",
+        BenchmarkTarget::Spooky => "Spooky",
     }
 }
 
@@ -351,6 +405,8 @@ pub(crate) fn direct_cell(address: UpstreamAddress, gate: &BenchmarkGate) -> Cel
         app_pids: Vec::new(),
         knows_processes: false,
         workers: None,
+        app_address: None,
+        network: None,
     }
 }
 
@@ -378,7 +434,8 @@ fn row(
     cell: &Cell,
     measured: Measurement,
 ) -> BenchmarkRow {
-    let Measurement { tally, clients, cpu, app_cpu, generator_cpu, workers, memory_bytes, noise, .. } = measured;
+    let Measurement { tally, clients, cpu, app_cpu, generator_cpu, workers, .. } = measured;
+    let Measurement { memory_bytes, noise, app_connections, .. } = measured;
     let lateness = cell.rate.and_then(|_| tally.open_loop.generator_lateness.quantile_us(0.99));
     BenchmarkRow {
         position,
@@ -405,6 +462,8 @@ fn row(
         latency_max_us: tally.latency_max_us,
         unsent: tally.open_loop.unsent,
         noise,
+        link: None,
+        app_connections,
     }
 }
 
@@ -412,7 +471,7 @@ fn row(
 mod tests {
     use std::time::Duration;
 
-    use fairlead_model::{AppId, AppKey, BenchmarkLoad, EnvironmentId, RunId};
+    use fairlead_model::{AppId, AppKey, BenchmarkLoad, EnvironmentId, LabServer, RunId};
 
     use super::*;
 
@@ -430,10 +489,12 @@ mod tests {
             duration: Duration::from_millis(100),
             warmup: Duration::ZERO,
             lab: None,
+            lab_server: LabServer::Own,
             scenario: BenchmarkScenario::Matrix,
             fresh_connections: false,
             rate: None,
             load: BenchmarkLoad::default(),
+            link: LinkCondition::default(),
         };
         let cells: Vec<_> = order(&plan).map(|step| (step.round, step.protocol, step.target)).collect();
         let round = [

@@ -2,6 +2,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::io;
+use std::os::fd::{AsFd, OwnedFd};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
@@ -47,6 +48,8 @@ pub(crate) struct WorkerTask {
     /// Announces the measured time.
     pub(crate) window: watch::Receiver<Option<Window>>,
     pub(crate) cancel: CancellationToken,
+    /// Network namespace of the clients; `None`: that of this process.
+    pub(crate) network: Option<Arc<OwnedFd>>,
 }
 
 /// Starts a worker. It sends its tally after the window or a cancellation; a closed channel means that it panicked.
@@ -58,6 +61,13 @@ pub(crate) fn spawn(task: WorkerTask) -> io::Result<oneshot::Receiver<LoadTally>
     };
     let (done, tally) = oneshot::channel();
     std::thread::Builder::new().name("bench".to_owned()).spawn(move || {
+        if let Some(network) = &task.network
+            && let Err(error) = fairlead_network::join(network.as_fd())
+        {
+            // The closed channel ends the measurement.
+            tracing::error!(%error, "a benchmark worker can't enter its network");
+            return;
+        }
         if task.open_loop.is_some() && task.leaves_cores {
             raise_priority();
         }

@@ -1,26 +1,29 @@
 //! Starts the app and the proxies of one run, and ends them with it.
 
-use std::fs::Permissions;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::thread::available_parallelism;
 use std::time::Duration;
 
 use fairlead_base::CancellationToken;
-use fairlead_bench::{TargetEndpoint, Targets};
-use fairlead_model::{BenchmarkProgram, BenchmarkTarget, LabApp, NetworkPath};
-use tempfile::TempDir;
+use fairlead_bench::{EmulatedLink, TargetEndpoint, Targets};
+use fairlead_model::{
+    BenchmarkPlan, BenchmarkProgram, BenchmarkProtocol, BenchmarkScenario, BenchmarkTarget, LabApp, NetworkPath,
+};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
 use tokio::net::TcpStream;
 use tokio::process::{Child, Command};
 use tokio::time::{Instant, sleep, timeout_at};
 
 use crate::certificate::issue;
-use crate::peer::{FAIRLEAD, Peer, Values, peer};
-use crate::process::Serving;
+use crate::link::LinkNamespaces;
+use crate::peer::{FAIRLEAD, Peer, peer};
+use crate::process::{GUARD, Serving};
+use crate::program::{Program, Values};
+use crate::server::app_server;
+use crate::stale::LabFolder;
 
 /// Time within which a program must serve.
 const START_TIMEOUT: Duration = Duration::from_secs(20);
@@ -29,6 +32,10 @@ const POLL: Duration = Duration::from_millis(20);
 const WORKERS_MAX: usize = 8;
 /// Most bytes of a program's output in the reason why it can't be measured.
 const OUTPUT_BYTES_MAX: u64 = 300;
+/// Attempts to start a program on ports that are free.
+const STARTS_MAX: u32 = 3;
+/// Part of the message of EADDRINUSE, as programs print it.
+const PORT_TAKEN: &str = "address already in use";
 
 /// Programs of the lab.
 #[derive(Debug, Clone)]
@@ -46,6 +53,10 @@ pub enum LabError {
     Folder(#[source] io::Error),
     #[error("the lab's {program} can't be started: {source}")]
     Start { program: &'static str, source: io::Error },
+    #[error("a link between clients and proxies can't be emulated ({0})")]
+    Link(String),
+    #[error("the app server {0} is not installed")]
+    NotInstalled(&'static str),
     #[error("cancelled")]
     Cancelled,
 }
@@ -55,49 +66,63 @@ pub enum LabError {
 pub struct Lab {
     pub targets: Targets,
     pub programs: Vec<BenchmarkProgram>,
+    setup: LabSetup,
+    /// Network namespace of the app and the proxies; `None`: that of this process.
+    network: Option<PathBuf>,
     processes: Vec<Child>,
-    folder: TempDir,
+    folder: LabFolder,
+    /// Folder of the proxies' certificate.
+    certificate: PathBuf,
+    /// Serving threads or processes of each program.
+    workers: usize,
+    response: LabApp,
 }
 
 impl Lab {
-    /// Starts the app and the proxies behind `targets`.
+    /// Starts the app and the proxies that a plan compares, and the link before them where its scenario needs one.
     pub async fn start(
         setup: &LabSetup,
+        plan: &BenchmarkPlan,
         app: LabApp,
-        targets: &[BenchmarkTarget],
         cancel: &CancellationToken,
     ) -> Result<Self, LabError> {
         tokio::select! {
-            started = Self::start_all(setup, app, targets) => started,
+            started = Self::start_all(setup, plan, app) => started,
             () = cancel.cancelled() => Err(LabError::Cancelled),
         }
     }
 
-    async fn start_all(setup: &LabSetup, app: LabApp, targets: &[BenchmarkTarget]) -> Result<Self, LabError> {
-        let folder = tempfile::Builder::new().prefix("fairlead-lab-").tempdir().map_err(LabError::Folder)?;
-        // Workers of some proxies run as another user and read below it; secrets have modes of their own.
-        std::fs::set_permissions(folder.path(), Permissions::from_mode(0o711)).map_err(LabError::Folder)?;
+    async fn start_all(setup: &LabSetup, plan: &BenchmarkPlan, response: LabApp) -> Result<Self, LabError> {
+        let folder = LabFolder::create(&std::env::temp_dir()).map_err(LabError::Folder)?;
         let certificate = folder.path().join("certificate");
         std::fs::create_dir(&certificate).map_err(LabError::Folder)?;
         let root = issue(&certificate).map_err(LabError::Folder)?.root_der;
         let workers = available_parallelism().map_or(1, usize::from).min(WORKERS_MAX);
-
-        let failed = |program| move |source| LabError::Start { program, source };
-        let settings = serde_json::to_string(&app).map_err(io::Error::other).map_err(failed("app"))?;
-        let (process, serving) = serve(setup, &["app", &settings]).await.map_err(failed("app"))?;
         let mut lab = Self {
             targets: Targets {
                 roots: vec![root],
                 network_path: Some(NetworkPath::SharedNetwork),
-                app_pids: process.id().into_iter().collect(),
                 ..Targets::default()
             },
             programs: Vec::new(),
-            processes: vec![process],
+            setup: setup.clone(),
+            network: None,
+            processes: Vec::new(),
             folder,
+            certificate,
+            workers,
+            response,
         };
-        let app = serving.address;
-        for target in targets {
+        if plan.scenario == BenchmarkScenario::PacketLoss {
+            lab.start_link().await.map_err(|error| LabError::Link(error.to_string()))?;
+        }
+        let app = match app_server(plan.lab_server) {
+            None => lab.start_own_app().await.map_err(|source| LabError::Start { program: "app", source })?,
+            Some(program) => lab.start_app_server(program).await?,
+        };
+        // With a link, the app has another network than this process.
+        lab.targets.app_address = Some(app).filter(|_| lab.network.is_none());
+        for target in &plan.targets {
             let (version, configuration, started) = match target {
                 BenchmarkTarget::Direct => {
                     lab.targets
@@ -106,12 +131,12 @@ impl Lab {
                     continue;
                 }
                 BenchmarkTarget::Floor => {
-                    let started = start_floor(setup, &certificate, app, workers).await;
+                    let started = lab.start_floor(app).await;
                     (env!("CARGO_PKG_VERSION").to_owned(), String::new(), started.map_err(|error| error.to_string()))
                 }
-                BenchmarkTarget::Proxy => lab.start_peer(setup, &FAIRLEAD, &certificate, app, workers).await,
+                BenchmarkTarget::Proxy => lab.start_peer(&FAIRLEAD, app).await,
                 other => match peer(*other) {
-                    Some(peer) => lab.start_peer(setup, peer, &certificate, app, workers).await,
+                    Some(peer) => lab.start_peer(peer, app).await,
                     None => (String::new(), String::new(), Err("this agent can't start it".to_owned())),
                 },
             };
@@ -128,113 +153,242 @@ impl Lab {
         Ok(lab)
     }
 
+    /// Starts the link. Everything that starts after it is at its far end.
+    async fn start_link(&mut self) -> io::Result<()> {
+        let mut process = self.lab_command(&["link"]).spawn()?;
+        let (input, output) = (process.stdin.take(), process.stdout.take());
+        let (input, output) = input.zip(output).ok_or_else(|| io::Error::other("it has no input"))?;
+        let mut output = BufReader::new(output);
+        let mut line = String::new();
+        timeout_at(Instant::now() + START_TIMEOUT, output.read_line(&mut line)).await??;
+        let Ok(namespaces) = serde_json::from_str::<LinkNamespaces>(&line) else {
+            let mut said = String::new();
+            if let Some(mut errors) = process.stderr.take() {
+                errors.read_to_string(&mut said).await?;
+            }
+            let said = said.trim().trim_start_matches("fairlead-agent: ").to_owned();
+            return Err(io::Error::other(said));
+        };
+        let clients = std::fs::File::open(&namespaces.clients)?;
+        self.targets.link = Some(EmulatedLink::new(clients.into(), input, output));
+        self.network = Some(namespaces.proxies);
+        self.processes.push(process);
+        Ok(())
+    }
+
+    async fn start_own_app(&mut self) -> io::Result<SocketAddr> {
+        let settings = serde_json::to_string(&self.response)?;
+        let (process, serving) = self.serve(&["app", &settings]).await?;
+        self.targets.app_pids = process.id().into_iter().collect();
+        self.processes.push(process);
+        Ok(serving.address)
+    }
+
+    async fn start_app_server(&mut self, program: &Program) -> Result<SocketAddr, LabError> {
+        let missing = LabError::NotInstalled(program.name);
+        let file = program.find(&self.setup.folders).ok_or(missing)?;
+        let failed = |source| LabError::Start { program: program.name, source };
+        let version = program.version(&file).await.map_err(failed)?;
+        let configuration = program.configuration();
+        self.programs.push(BenchmarkProgram { target: BenchmarkTarget::Direct, version, configuration, skipped: None });
+        let started = launched(|| self.launch_app_server(program, &file)).await.map_err(failed)?;
+        let (process, address) = started;
+        self.targets.app_pids = process.id().into_iter().collect();
+        self.processes.push(process);
+        Ok(address)
+    }
+
+    async fn launch_app_server(&self, program: &Program, file: &Path) -> io::Result<(Child, SocketAddr)> {
+        let [port] = free_ports()?;
+        let values = Values { app: loopback(port), ..self.values(loopback(port)) };
+        let (process, _) = self.run(program, file, values, &[loopback(port)]).await?;
+        Ok((process, loopback(port)))
+    }
+
     /// Returns version, configuration and the started process or the reason why there is none.
     async fn start_peer(
         &self,
-        setup: &LabSetup,
         peer: &Peer,
-        certificate: &Path,
         app: SocketAddr,
-        workers: usize,
     ) -> (String, String, Result<(Child, TargetEndpoint), String>) {
-        let configuration = peer.files.iter().map(|(_, text)| *text).collect::<Vec<_>>().join("\n");
-        let program =
-            if peer.target == BenchmarkTarget::Proxy { Some(setup.agent.clone()) } else { peer.find(&setup.folders) };
+        let configuration = peer.configuration();
+        let program = if peer.target == BenchmarkTarget::Proxy {
+            Some(self.setup.agent.clone())
+        } else {
+            peer.program.find(&self.setup.folders)
+        };
         let Some(program) = program else {
             return (String::new(), configuration, Err("not installed".to_owned()));
         };
-        let version = match peer.version(&program).await {
+        let version = match peer.program.version(&program).await {
             Ok(version) => version,
             Err(error) => return (String::new(), configuration, Err(format!("its version can't be read: {error}"))),
         };
-        let started = self.launch(setup, peer, &program, certificate, app, workers).await;
+        let started = launched(|| self.launch(peer, &program, app)).await;
         (version, configuration, started.map_err(|error| error.to_string()))
     }
 
-    async fn launch(
-        &self,
-        setup: &LabSetup,
-        peer: &Peer,
-        program: &Path,
-        certificate: &Path,
-        app: SocketAddr,
-        workers: usize,
-    ) -> io::Result<(Child, TargetEndpoint)> {
-        let folder = tempfile::Builder::new().prefix("peer-").tempdir_in(self.folder.path())?.keep();
-        std::fs::set_permissions(&folder, Permissions::from_mode(0o711))?;
-        std::fs::create_dir(folder.join("run"))?;
+    async fn launch(&self, peer: &Peer, file: &Path, app: SocketAddr) -> io::Result<(Child, TargetEndpoint)> {
         let [https_port, http_port, metrics_port] = free_ports()?;
-        let values = Values { folder: &folder, certificate, app, https_port, http_port, metrics_port, workers };
-        let config = folder.join(peer.files.first().map_or("config", |(name, _)| name));
-        for (name, template) in peer.files {
-            std::fs::write(folder.join(name), values.fill(template, &config))?;
+        let (https, http) = (loopback(https_port), loopback(http_port));
+        let values = Values { https_port, http_port, metrics_port, ..self.values(app) };
+        let serves_http = peer.target.speaks(BenchmarkProtocol::Http1Cleartext);
+        let listeners = if serves_http { vec![https, http] } else { vec![https] };
+        let (process, command) = self.run(&peer.program, file, values, &listeners).await?;
+        if !peer.route_arguments.is_empty() {
+            command.call(file, peer.route_arguments).await?;
         }
-        let output = folder.join("output");
+        let pids = process.id().map(descendants).unwrap_or_default();
+        let cleartext = serves_http.then(|| http.into());
+        Ok((process, TargetEndpoint { https: Some(https), cleartext, pids }))
+    }
+
+    fn values(&self, app: SocketAddr) -> Values {
+        Values {
+            folder: PathBuf::new(),
+            certificate: self.certificate.clone(),
+            app,
+            https_port: 0,
+            http_port: 0,
+            metrics_port: 0,
+            workers: self.workers,
+            response: self.response,
+        }
+    }
+
+    /// Starts a program in a folder of its own, and waits until it listens.
+    async fn run(
+        &self,
+        program: &Program,
+        file: &Path,
+        values: Values,
+        listeners: &[SocketAddr],
+    ) -> io::Result<(Child, FilledProgram)> {
+        let folder = self.folder.add()?;
+        let values = Values { folder, ..values };
+        let config = values.folder.join(program.files.first().map_or("config", |(name, _)| name));
+        for (name, template) in program.files {
+            std::fs::write(values.folder.join(name), values.fill(template, &config))?;
+        }
+        let output = values.folder.join("output");
         let log = std::fs::File::create(&output)?;
-        let mut process = Command::new(&setup.agent)
-            .args(["lab", "peer"])
-            .arg(program)
+        let filled = FilledProgram { values, config, environment: program.environment };
+        let mut process = self
+            .lab_command(&["peer"])
+            .arg(file)
             .arg("--")
-            .args(peer.arguments.iter().map(|argument| values.fill(argument, &config)))
-            .envs(peer.environment.iter().map(|(name, value)| (*name, values.fill(value, &config))))
-            .stdin(Stdio::piped())
+            .args(filled.fill(program.arguments))
+            .envs(filled.environment())
             .stdout(log.try_clone()?)
             .stderr(log)
+            // `lab peer` ends its program when its standard input does, or when it is killed.
+            .kill_on_drop(true)
             .spawn()?;
-        let (https, http) = (loopback(https_port), loopback(http_port));
-        if let Err(error) = listens(&mut process, [https, http]).await {
+        if let Err(error) = self.listens(&mut process, listeners).await {
             let said = tail(&output).await;
             return Err(io::Error::other(format!("{error}: {said}")));
         }
-        let pids = process.id().map(descendants).unwrap_or_default();
-        Ok((process, TargetEndpoint { https: Some(https), cleartext: Some(http.into()), pids }))
+        Ok((process, filled))
     }
-}
 
-async fn start_floor(
-    setup: &LabSetup,
-    certificate: &Path,
-    app: SocketAddr,
-    workers: usize,
-) -> io::Result<(Child, TargetEndpoint)> {
-    let certificate = certificate.to_str().ok_or_else(|| io::Error::other("its folder is no text"))?;
-    let (app, workers) = (app.to_string(), workers.to_string());
-    let (process, serving) = serve(setup, &["floor", certificate, &app, &workers]).await?;
-    let pids = process.id().into_iter().collect();
-    Ok((process, TargetEndpoint { https: serving.https, cleartext: Some(serving.address.into()), pids }))
-}
+    async fn start_floor(&self, app: SocketAddr) -> io::Result<(Child, TargetEndpoint)> {
+        let certificate = self.certificate.to_str().ok_or_else(|| io::Error::other("its folder is no text"))?;
+        let (app, workers) = (app.to_string(), self.workers.to_string());
+        let (process, serving) = self.serve(&["floor", certificate, &app, &workers]).await?;
+        let pids = process.id().into_iter().collect();
+        Ok((process, TargetEndpoint { https: serving.https, cleartext: Some(serving.address.into()), pids }))
+    }
 
-/// Starts a process of the lab and waits until it prints its addresses. It ends with its standard input, which this process holds.
-async fn serve(setup: &LabSetup, arguments: &[&str]) -> io::Result<(Child, Serving)> {
-    let mut process = Command::new(&setup.agent)
-        .arg("lab")
-        .args(arguments)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .kill_on_drop(true)
-        .spawn()?;
-    let output = process.stdout.take().ok_or_else(|| io::Error::other("it has no output"))?;
-    let mut line = String::new();
-    timeout_at(Instant::now() + START_TIMEOUT, BufReader::new(output).read_line(&mut line)).await??;
-    let serving = serde_json::from_str(&line).map_err(|_| io::Error::other("it ended before it served"))?;
-    Ok((process, serving))
-}
+    /// Starts a process of the lab and waits until it prints its addresses. It ends with its standard input, which this process
+    /// holds.
+    async fn serve(&self, arguments: &[&str]) -> io::Result<(Child, Serving)> {
+        let mut process = self.lab_command(arguments).stderr(Stdio::inherit()).spawn()?;
+        let output = process.stdout.take().ok_or_else(|| io::Error::other("it has no output"))?;
+        let mut line = String::new();
+        timeout_at(Instant::now() + START_TIMEOUT, BufReader::new(output).read_line(&mut line)).await??;
+        let serving = serde_json::from_str(&line).map_err(|_| io::Error::other("it ended before it served"))?;
+        Ok((process, serving))
+    }
 
-/// Waits until a process listens at all addresses.
-async fn listens(process: &mut Child, addresses: [SocketAddr; 2]) -> io::Result<()> {
-    let deadline = Instant::now() + START_TIMEOUT;
-    for address in addresses {
-        while TcpStream::connect(address).await.is_err() {
-            if let Some(status) = process.try_wait()? {
-                return Err(io::Error::other(format!("it ended before it listened ({status})")));
+    fn lab_command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(&self.setup.agent);
+        command.arg("lab");
+        if let Some(network) = &self.network {
+            command.arg("--network").arg(network);
+        }
+        command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
+        command
+    }
+
+    /// Waits until a process listens at all addresses.
+    async fn listens(&self, process: &mut Child, addresses: &[SocketAddr]) -> io::Result<()> {
+        let deadline = Instant::now() + START_TIMEOUT;
+        for address in addresses {
+            while self.connect(*address).await.is_err() {
+                if let Some(status) = process.try_wait()? {
+                    return Err(io::Error::other(format!("it ended before it listened ({status})")));
+                }
+                if Instant::now() > deadline {
+                    return Err(io::Error::other(format!("it does not listen within {} s", START_TIMEOUT.as_secs())));
+                }
+                sleep(POLL).await;
             }
-            if Instant::now() > deadline {
-                return Err(io::Error::other(format!("it does not listen within {} s", START_TIMEOUT.as_secs())));
-            }
-            sleep(POLL).await;
+        }
+        Ok(())
+    }
+
+    async fn connect(&self, address: SocketAddr) -> io::Result<TcpStream> {
+        match &self.targets.link {
+            None => TcpStream::connect(address).await,
+            Some(link) => link.connect(address).await,
         }
     }
-    Ok(())
+}
+
+/// Program with the values of its run.
+struct FilledProgram {
+    values: Values,
+    config: PathBuf,
+    environment: &'static [(&'static str, &'static str)],
+}
+
+impl FilledProgram {
+    fn fill(&self, arguments: &[&str]) -> Vec<String> {
+        arguments.iter().map(|argument| self.values.fill(argument, &self.config)).collect()
+    }
+
+    fn environment(&self) -> Vec<(&'static str, String)> {
+        self.environment.iter().map(|(name, value)| (*name, self.values.fill(value, &self.config))).collect()
+    }
+
+    /// Runs another command of the program, to its end.
+    async fn call(&self, file: &Path, arguments: &[&str]) -> io::Result<()> {
+        let command = Command::new(file)
+            .args(self.fill(arguments))
+            .envs(self.environment())
+            .stdin(Stdio::null())
+            .kill_on_drop(true)
+            .output();
+        let output = timeout_at(Instant::now() + START_TIMEOUT, command).await??;
+        if output.status.success() {
+            return Ok(());
+        }
+        let said = String::from_utf8_lossy(&output.stderr).trim().replace('\n', " / ");
+        Err(io::Error::other(format!("it refused its routes ({}): {said}", output.status)))
+    }
+}
+
+/// Repeats a start whose port another process took after it was found free.
+async fn launched<T, Launch: Future<Output = io::Result<T>>>(launch: impl Fn() -> Launch) -> io::Result<T> {
+    for _ in 1..STARTS_MAX {
+        match launch().await {
+            Err(error) if error.to_string().to_ascii_lowercase().contains(PORT_TAKEN) => {
+                tracing::warn!(%error, "a port was taken meanwhile; starting again");
+            }
+            outcome => return outcome,
+        }
+    }
+    launch().await
 }
 
 /// Returns the end of a program's output on one line.
@@ -272,6 +426,10 @@ fn descendants(root: u32) -> Vec<u32> {
     let mut queue = vec![root];
     while let Some(pid) = queue.pop() {
         // A process may end meanwhile.
+        if is_guard(pid) {
+            found.retain(|other| *other != pid);
+            continue;
+        }
         let Ok(tasks) = std::fs::read_dir(format!("/proc/{pid}/task")) else { continue };
         for task in tasks.flatten() {
             let Ok(children) = std::fs::read_to_string(task.path().join("children")) else { continue };
@@ -281,4 +439,9 @@ fn descendants(root: u32) -> Vec<u32> {
         }
     }
     found
+}
+
+fn is_guard(pid: u32) -> bool {
+    let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    line.split(|byte| *byte == 0).skip(1).take(GUARD.len()).eq(GUARD.map(str::as_bytes))
 }

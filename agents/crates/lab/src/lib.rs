@@ -4,10 +4,15 @@ mod app;
 mod certificate;
 mod floor;
 mod lab;
+mod link;
 mod peer;
 mod probe_app;
 mod process;
+mod program;
+mod server;
+mod stale;
 
 pub use certificate::{HOST, LabCertificate, issue};
 pub use lab::{Lab, LabError, LabSetup};
-pub use process::{Serving, run_app, run_floor, run_peer};
+pub use link::run_link;
+pub use process::{Serving, enter_network, run_app, run_floor, run_guard, run_peer};

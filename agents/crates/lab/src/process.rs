@@ -4,7 +4,7 @@
 use std::ffi::OsString;
 use std::io::{Error, Read, Result, Write};
 use std::net::{Ipv4Addr, SocketAddr};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, ExitCode};
@@ -12,7 +12,9 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use fairlead_model::LabApp;
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
+use rustix::process::{Pid, PidfdFlags, Signal, getppid, kill_process_group, pidfd_open};
 use rustls::ServerConfig;
 use rustls::crypto::aws_lc_rs;
 use rustls::pki_types::pem::PemObject;
@@ -26,6 +28,9 @@ use crate::probe_app;
 
 /// The listen backlog must fit the simultaneous connections of a proxy.
 const BACKLOG: i32 = 4096;
+
+/// Arguments of a guard, before the ids of its processes.
+pub(crate) const GUARD: [&str; 2] = ["lab", "guard"];
 
 /// Addresses that a process of the lab prints once it serves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -70,22 +75,53 @@ pub fn run_floor(certificate: &Path, app: SocketAddr, workers: usize) -> Result<
     until_input_ends(threads)
 }
 
-/// Runs a program in a process group of its own until standard input ends, or until the program does.
+/// Moves the calling thread, and what it starts, into the network namespace of a file such as `/proc/1/ns/net`.
+pub fn enter_network(file: &Path) -> Result<()> {
+    fairlead_network::join(std::fs::File::open(file)?.as_fd())
+}
+
+/// Runs a program in a process group of its own until standard input ends, or until the program does. A guard ends the group, so
+/// that it also ends with this process.
 pub fn run_peer(program: &Path, arguments: &[OsString]) -> Result<ExitCode> {
     let mut child =
         Command::new(program).args(arguments).stdin(std::process::Stdio::null()).process_group(0).spawn()?;
-    let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw).ok_or_else(|| Error::other("no process id"))?;
-    std::thread::spawn(move || {
-        if let Err(error) = std::io::stdin().read_to_end(&mut Vec::new()) {
-            eprintln!("standard input can't be read: {error}");
+    let [own, group] = [std::process::id(), child.id()].map(|id| id.to_string());
+    let guard = Command::new("/proc/self/exe").args(GUARD).args([own, group]).process_group(0).spawn();
+    let mut guard = match guard {
+        Ok(guard) => guard,
+        Err(error) => {
+            child.kill()?;
+            return Err(error);
         }
-        // The program has no connection worth draining. A group that is gone already is no failure.
-        if let Err(error) = kill_process_group(group, Signal::KILL) {
-            eprintln!("the program can't be ended: {error}");
-        }
-    });
+    };
     let status = child.wait()?;
+    guard.kill()?;
+    guard.wait()?;
     Ok(if status.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Waits until standard input ends or the process `parent` does, then kills the process group `group`.
+pub fn run_guard(parent: i32, group: i32) -> Result<()> {
+    let unknown = || Error::other("no process id");
+    let (parent, group) = (Pid::from_raw(parent).ok_or_else(unknown)?, Pid::from_raw(group).ok_or_else(unknown)?);
+    let pidfd = pidfd_open(parent, PidfdFlags::empty());
+    // Without its parent it has a new one.
+    if let Ok(pidfd) = pidfd
+        && getppid() == Some(parent)
+    {
+        let input = std::io::stdin();
+        let mut polled = [PollFd::new(&input, PollFlags::IN), PollFd::new(&pidfd, PollFlags::IN)];
+        while let Err(error) = poll(&mut polled, None) {
+            if error != Errno::INTR {
+                return Err(error.into());
+            }
+        }
+    }
+    // The program has no connection worth draining. A group that is gone already is no failure.
+    match kill_process_group(group, Signal::KILL) {
+        Err(error) if error != Errno::SRCH => Err(error.into()),
+        _ => Ok(()),
+    }
 }
 
 fn loopback(port: u16) -> SocketAddr {

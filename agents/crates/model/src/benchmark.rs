@@ -23,6 +23,9 @@ pub enum BenchmarkTarget {
     Caddy,
     Traefik,
     H2o,
+    #[serde(rename = "kamal-proxy")]
+    KamalProxy,
+    Spooky,
 }
 
 impl BenchmarkTarget {
@@ -31,9 +34,14 @@ impl BenchmarkTarget {
     pub fn speaks(self, protocol: BenchmarkProtocol) -> bool {
         use BenchmarkProtocol::{Http1, Http1Cleartext, Http2, Http3};
         match protocol {
-            Http1 | Http1Cleartext => true,
+            Http1 => true,
+            // Its TCP listener speaks TLS only.
+            Http1Cleartext => self != Self::Spooky,
             Http2 => !matches!(self, Self::Direct | Self::Floor),
-            Http3 => matches!(self, Self::Proxy | Self::Envoy | Self::Caddy | Self::Traefik),
+            Http3 => matches!(
+                self,
+                Self::Proxy | Self::Envoy | Self::Caddy | Self::Traefik | Self::KamalProxy | Self::Spooky
+            ),
         }
     }
 }
@@ -51,19 +59,71 @@ pub enum BenchmarkProtocol {
     Http1Cleartext,
 }
 
+/// Program that answers in the lab.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LabServer {
+    /// The lab's own app.
+    #[default]
+    Own,
+    /// Node.js with a process a core (module `cluster`).
+    NodeCluster,
+    /// Uvicorn with a process a core, for Python.
+    Uvicorn,
+    /// Puma, for Ruby.
+    Puma,
+}
+
 /// Response of the lab's app.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LabApp {
     pub response_bytes: u32,
     pub response_delay: Duration,
-    /// Every n-th request gets status 503; zero: none.
+    /// Every n-th request gets status 503; zero: none. For the lab's own app only.
     pub error_every: u32,
     /// True: serves the endpoints of the latency probes, and no other.
     #[serde(default)]
     pub serves_probes: bool,
 }
 
-/// Kind of the measurements of a run. Every scenario but the matrix and latency has three phases, and its event happens during the second.
+/// Impairment of the emulated link between clients and proxies, in each direction.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LinkCondition {
+    /// Probability that a packet is lost, in millionths.
+    pub loss_per_million: u32,
+    /// Time that a packet takes longer.
+    pub delay: Duration,
+    /// Start of the sequence of random numbers that decide about packets.
+    pub seed: u64,
+}
+
+/// Packets on the emulated link, in both directions together.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LinkCounters {
+    /// Packets that the emulator took.
+    pub packets: u64,
+    /// Packets that it dropped by chance.
+    pub lost: u64,
+    /// Packets that it dropped because its queue was full, and those that the kernel had no room for.
+    pub overflowed: u64,
+    pub forwarded: u64,
+    /// Packets that the kernel counts as sent into the link. They are those that the emulator took.
+    pub kernel_sent: u64,
+    /// Packets that the kernel counts as received from the link. They are those that the emulator forwarded.
+    pub kernel_received: u64,
+}
+
+/// Measured condition of the link during a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LinkReport {
+    pub condition: LinkCondition,
+    /// From the first connection of the row to its end.
+    pub counters: LinkCounters,
+    /// Shortest time of several TCP handshakes over the link.
+    pub round_trip: Duration,
+}
+
+/// Event of a run. Every scenario but the matrix, latency and wake has three phases, and its event happens during the second.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum BenchmarkScenario {
@@ -80,7 +140,7 @@ pub enum BenchmarkScenario {
     Deploy,
     /// The app has no instance, and requests wake it.
     Wake,
-    /// The proxy gets its route table again ten times a second.
+    /// The proxy gets another route table ten times a second.
     RouteChange,
     /// A new proxy process takes over from the old one.
     ProxyUpgrade,
@@ -95,7 +155,7 @@ impl BenchmarkScenario {
     pub fn phases(self) -> &'static [Option<BenchmarkPhase>] {
         use BenchmarkPhase::{After, Before, During};
         match self {
-            Self::Matrix | Self::Latency => &[None],
+            Self::Matrix | Self::Latency | Self::Wake => &[None],
             _ => &[Some(Before), Some(During), Some(After)],
         }
     }
@@ -241,12 +301,16 @@ pub struct BenchmarkPlan {
     pub warmup: Duration,
     /// Set: the lab's app answers, behind proxies that the agent starts. `None`: the app behind this server's proxy.
     pub lab: Option<LabApp>,
+    /// Program that answers in the lab as `lab` says.
+    pub lab_server: LabServer,
     pub scenario: BenchmarkScenario,
     /// True: one connection for each request.
     pub fresh_connections: bool,
     /// Requests per second of an open loop, over all clients; `None`: a closed loop.
     pub rate: Option<f64>,
     pub load: BenchmarkLoad,
+    /// Impairment of the second phase of `BenchmarkScenario::PacketLoss`. Its seed is not used.
+    pub link: LinkCondition,
 }
 
 impl BenchmarkPlan {
@@ -317,6 +381,12 @@ pub struct BenchmarkRow {
     /// `None`: a plain request.
     #[serde(default)]
     pub probe: Option<BenchmarkProbe>,
+    /// Set if an emulated link was between clients and proxies.
+    #[serde(default)]
+    pub link: Option<LinkReport>,
+    /// Number of connections to the lab's app at the end; zero outside the lab.
+    #[serde(default)]
+    pub app_connections: u32,
 }
 
 /// CPU time and clock frequency of the machine in the measured time of a row.

@@ -22,8 +22,8 @@ pub mod message {
 
 pub use benchmark::{
     BenchmarkLoad, BenchmarkPhase, BenchmarkPlan, BenchmarkProbe, BenchmarkProgram, BenchmarkProtocol,
-    BenchmarkRequest, BenchmarkRow, BenchmarkScenario, BenchmarkStage, BenchmarkTarget, LabApp, MachineNoise,
-    NetworkPath,
+    BenchmarkRequest, BenchmarkRow, BenchmarkScenario, BenchmarkStage, BenchmarkTarget, LabApp, LabServer,
+    LinkCondition, LinkCounters, LinkReport, MachineNoise, NetworkPath,
 };
 pub use benchmark_gate::{BenchmarkGate, BenchmarkMetric, BenchmarkThreshold, ThresholdBound};
 pub use certificate::{

@@ -9,10 +9,13 @@ mod own;
 mod relay;
 mod resolvers;
 mod rootless;
+mod tun;
 
 pub use firewall::{Firewall, FirewallError, PublicPorts};
 pub use namespace::{DeviceLink, Namespace, NamespaceError, current, join, remove_devices, set_group};
+pub use netlink::DeviceCounters;
 pub use own::{AppNetwork, OwnNetwork, ServedNamespace};
 pub use relay::{RESOLVER, Relay};
 pub use resolvers::{remote_resolvers, resolv_conf};
 pub use rootless::{RootlessLink, RootlessNamespace, RootlessNetwork, connect, drop_all, join_user_and_network};
+pub use tun::{TunNamespace, run_inside};

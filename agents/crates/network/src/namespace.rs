@@ -53,7 +53,7 @@ pub struct NamespaceError {
     source: io::Error,
 }
 
-fn failed(step: &'static str) -> impl Fn(io::Error) -> NamespaceError {
+pub(crate) fn failed(step: &'static str) -> impl Fn(io::Error) -> NamespaceError {
     move |source| NamespaceError { step, source }
 }
 
@@ -210,6 +210,19 @@ pub fn set_group(device: &str, group: u32) -> io::Result<()> {
 /// Opens the namespace of the calling thread.
 pub fn current() -> io::Result<OwnedFd> {
     Ok(rustix::fs::open(OWN_NAMESPACE, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?)
+}
+
+/// Runs `action` on a thread in a new namespace, and waits for it.
+pub(crate) fn inside_new<T: Send>(action: impl FnOnce() -> T + Send) -> Result<T, NamespaceError> {
+    let made = std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().name("network".to_owned());
+        let thread = thread.spawn_scoped(scope, || {
+            unshare().map_err(failed("making a network namespace"))?;
+            Ok(action())
+        })?;
+        thread.join().map_err(|_| io::Error::other("its thread ended"))
+    });
+    made.map_err(failed("starting a thread"))?
 }
 
 #[allow(unsafe_code)]

@@ -28,6 +28,7 @@ pub(crate) const LOOPBACK: u32 = 1;
 const IFLA_INET_CONF: u16 = 1;
 const IPV4_DEVCONF_FORWARDING: u16 = 1;
 const IPV4_DEVCONF_RP_FILTER: u16 = 8;
+const IPV4_DEVCONF_ROUTE_LOCALNET: u16 = 26;
 
 /// Hardware address of a device.
 pub(crate) type HardwareAddress = [u8; 6];
@@ -42,6 +43,15 @@ pub(crate) struct VethPair<'a> {
     pub(crate) peer_index: u32,
     pub(crate) peer_hardware_address: HardwareAddress,
     pub(crate) peer_namespace: BorrowedFd<'a>,
+}
+
+/// The kernel's counters of a device, in packets.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct DeviceCounters {
+    pub sent: u64,
+    pub received: u64,
+    /// Packets of both directions that the kernel had no room for.
+    pub dropped: u64,
 }
 
 /// A connection to the routing subsystem of one namespace.
@@ -112,6 +122,36 @@ impl Netlink {
         }
         message.attributes = vec![LinkAttribute::IfAlias(alias.to_owned()), LinkAttribute::AfSpecUnspec(settings)];
         self.request(RouteNetlinkMessage::NewLink(message), 0)
+    }
+
+    /// Brings a tun device up, without IPv6. It carries packets from and to 127.0.0.0/8, which others refuse.
+    pub(crate) fn set_up_tun(&mut self, index: u32) -> io::Result<()> {
+        let mut message = up(index);
+        message.attributes = vec![LinkAttribute::AfSpecUnspec(vec![
+            AfSpecUnspec::Inet(vec![device_settings(&[(IPV4_DEVCONF_ROUTE_LOCALNET, 1), (IPV4_DEVCONF_RP_FILTER, 0)])]),
+            AfSpecUnspec::Inet6(vec![AfSpecInet6::AddrGenMode(In6AddrGenMode::None)]),
+        ])];
+        self.request(RouteNetlinkMessage::NewLink(message), 0)
+    }
+
+    /// Reads the counters of a device.
+    pub(crate) fn counters(&mut self, index: u32) -> io::Result<DeviceCounters> {
+        let mut found = None;
+        self.dump(RouteNetlinkMessage::GetLink(LinkMessage::default()), |answer| {
+            let RouteNetlinkMessage::NewLink(link) = answer else { return };
+            let counters = link.attributes.iter().find_map(|attribute| match attribute {
+                LinkAttribute::Stats64(counters) => Some(counters),
+                _ => None,
+            });
+            if let (true, Some(counters)) = (link.header.index == index, counters) {
+                found = Some(DeviceCounters {
+                    sent: counters.tx_packets,
+                    received: counters.rx_packets,
+                    dropped: counters.tx_dropped + counters.rx_dropped,
+                });
+            }
+        })?;
+        found.ok_or_else(|| io::Error::other("the kernel does not count the packets of this device"))
     }
 
     /// Lets the server route what arrives at a device over IPv4.

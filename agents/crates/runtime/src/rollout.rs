@@ -231,6 +231,14 @@ impl AppState {
                     self.waking = Some((now.at, None));
                 }
             }
+            RolloutEvent::Sleep => {
+                let is_settled = self.pending.is_none() && self.switching.is_none() && self.waking.is_none();
+                if let Some(spec) = self.desired.as_ref().filter(|_| is_settled)
+                    && let Some(scale) = &spec.autoscaling
+                {
+                    self.autoscaler.sleep(scale);
+                }
+            }
             RolloutEvent::Tick => {}
         }
     }

@@ -246,6 +246,11 @@ impl Runtime {
         self.send(Message::App(key, RolloutEvent::Wake));
     }
 
+    /// Puts an app to sleep as if it had no requests, if it may sleep. The next request wakes it.
+    pub fn sleep(&self, key: AppKey) {
+        self.send(Message::App(key, RolloutEvent::Sleep));
+    }
+
     /// Returns true if the desired state applied last has no such app, and nothing of it runs any more.
     pub async fn has_stopped(&self, key: AppKey) -> bool {
         let (answer, wait) = oneshot::channel();

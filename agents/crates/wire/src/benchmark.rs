@@ -5,7 +5,7 @@ use std::time::Duration;
 use fairlead_model::{
     BenchmarkLoad, BenchmarkPhase, BenchmarkPlan, BenchmarkProbe, BenchmarkProgram, BenchmarkProtocol,
     BenchmarkRequest, BenchmarkRow, BenchmarkScenario, BenchmarkStage, BenchmarkStatus, BenchmarkTarget, LabApp,
-    MachineNoise, NetworkPath, StateError,
+    LabServer, LinkCondition, LinkReport, MachineNoise, NetworkPath, StateError,
 };
 
 use crate::agent;
@@ -34,6 +34,9 @@ const RESERVED_HEADERS: [&str; 10] = [
     "upgrade",
     "expect",
 ];
+/// Greatest impairment of a link: with more, connections no longer open.
+const LOSS_PER_MILLION_MAX: u64 = 500_000;
+const LINK_DELAY_MS_MAX: u64 = 2_000;
 
 pub(crate) fn plan(at: &str, spec: agent::BenchmarkPlan) -> Result<BenchmarkPlan, StateError> {
     host(&format!("{at}.host"), &spec.host)?;
@@ -65,6 +68,8 @@ pub(crate) fn plan(at: &str, spec: agent::BenchmarkPlan) -> Result<BenchmarkPlan
     if !(0.0..=RATE_MAX).contains(&rate) {
         return Err(wrong(&format!("{at}.requests_per_second"), format!("is {rate}, not within 0 and {RATE_MAX}")));
     }
+    let lab_server = spec.lab.as_ref().map_or(Some(LabServer::Own), |lab| server(lab.server));
+    let lab_server = lab_server.ok_or_else(|| unknown("lab.server"))?;
     let lab = spec.lab.map(|lab| LabApp {
         response_bytes: lab.response_bytes,
         response_delay: milliseconds(lab.response_delay_ms),
@@ -87,6 +92,11 @@ pub(crate) fn plan(at: &str, spec: agent::BenchmarkPlan) -> Result<BenchmarkPlan
         within(at, "lab.response_bytes", lab.response_bytes.into(), 0, 16 << 20)?;
         within(at, "lab.response_delay_ms", lab.response_delay.as_millis() as u64, 0, 60_000)?;
     }
+    let link = spec.link.unwrap_or_default();
+    within(at, "link.loss_per_million", link.loss_per_million.into(), 0, LOSS_PER_MILLION_MAX)?;
+    within(at, "link.delay_ms", link.delay_ms.into(), 0, LINK_DELAY_MS_MAX)?;
+    let delay = milliseconds(link.delay_ms);
+    let link = LinkCondition { loss_per_million: link.loss_per_million, delay, seed: 0 };
     Ok(BenchmarkPlan {
         run: id(at, "run_id", &spec.run_id)?,
         key: key(at, &spec.app_id, &spec.environment_id)?,
@@ -99,10 +109,21 @@ pub(crate) fn plan(at: &str, spec: agent::BenchmarkPlan) -> Result<BenchmarkPlan
         duration: milliseconds(spec.duration_ms),
         warmup: milliseconds(spec.warmup_ms),
         lab,
+        lab_server,
         scenario,
         fresh_connections: spec.connection == i32::from(agent::BenchmarkConnection::Fresh),
         rate: (rate > 0.0).then_some(rate),
         load,
+        link,
+    })
+}
+
+fn server(name: i32) -> Option<LabServer> {
+    Some(match agent::BenchmarkServer::try_from(name).ok()? {
+        agent::BenchmarkServer::Unspecified => LabServer::Own,
+        agent::BenchmarkServer::NodeCluster => LabServer::NodeCluster,
+        agent::BenchmarkServer::Uvicorn => LabServer::Uvicorn,
+        agent::BenchmarkServer::Puma => LabServer::Puma,
     })
 }
 
@@ -175,6 +196,8 @@ fn target(name: i32) -> Option<BenchmarkTarget> {
         agent::BenchmarkTarget::Caddy => Some(BenchmarkTarget::Caddy),
         agent::BenchmarkTarget::Traefik => Some(BenchmarkTarget::Traefik),
         agent::BenchmarkTarget::H2o => Some(BenchmarkTarget::H2o),
+        agent::BenchmarkTarget::KamalProxy => Some(BenchmarkTarget::KamalProxy),
+        agent::BenchmarkTarget::Spooky => Some(BenchmarkTarget::Spooky),
     }
 }
 
@@ -273,6 +296,25 @@ pub(crate) fn row(row: BenchmarkRow) -> agent::BenchmarkRow {
         },
         noise: row.noise.map(noise),
         probe: probe_name(row.probe).into(),
+        link: row.link.map(link_report),
+        app_connections: row.app_connections,
+    }
+}
+
+fn link_report(LinkReport { condition, counters, round_trip }: LinkReport) -> agent::BenchmarkLinkReport {
+    let condition = agent::BenchmarkLink {
+        loss_per_million: condition.loss_per_million,
+        delay_ms: saturate(condition.delay.as_millis()),
+    };
+    agent::BenchmarkLinkReport {
+        condition: Some(condition),
+        packets: counters.packets,
+        lost: counters.lost,
+        overflowed: counters.overflowed,
+        forwarded: counters.forwarded,
+        kernel_sent: counters.kernel_sent,
+        kernel_received: counters.kernel_received,
+        round_trip_us: u64::try_from(round_trip.as_micros()).unwrap_or(u64::MAX),
     }
 }
 
@@ -312,5 +354,7 @@ fn target_name(target: BenchmarkTarget) -> agent::BenchmarkTarget {
         BenchmarkTarget::Caddy => agent::BenchmarkTarget::Caddy,
         BenchmarkTarget::Traefik => agent::BenchmarkTarget::Traefik,
         BenchmarkTarget::H2o => agent::BenchmarkTarget::H2o,
+        BenchmarkTarget::KamalProxy => agent::BenchmarkTarget::KamalProxy,
+        BenchmarkTarget::Spooky => agent::BenchmarkTarget::Spooky,
     }
 }

@@ -263,6 +263,13 @@ fn one_wrong_field_refuses_the_whole_and_is_named() {
         ("builds[0].ref", |s| s.builds[0].r#ref = "--upload-pack=x".into()),
         ("builds[0].root_folder", |s| s.builds[0].root_folder = "a/../../b".into()),
         ("benchmarks[0].targets", |s| s.benchmarks[0].targets = vec![99]),
+        ("benchmarks[0].link.loss_per_million", |s| {
+            let link = agent::BenchmarkLink { loss_per_million: 500_001, delay_ms: 0 };
+            s.benchmarks[0].link = Some(link);
+        }),
+        ("benchmarks[0].lab.server", |s| {
+            s.benchmarks[0].lab = Some(agent::BenchmarkLab { server: 99, ..Default::default() });
+        }),
         ("benchmarks[0].concurrency", |s| s.benchmarks[0].concurrency = vec![0]),
     ];
     for (field, spoil) in cases {

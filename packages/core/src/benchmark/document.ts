@@ -11,6 +11,7 @@ import {
   benchmarkOutcomeSchema,
   benchmarkProbeSchema,
   benchmarkStateSchema,
+  linkReportSchema,
   storedPlanSchema,
   thresholdResultSchema,
 } from './schema.ts';
@@ -69,6 +70,10 @@ const rowSchema = z.object({
   resumed: count.nullish().describe('TLS handshakes that a ticket shortened.'),
   bytesReceived: count.nullish().describe('Bytes of response bodies.'),
   noise: machineNoiseSchema.nullish().describe('Load of the machine beside the measurement.'),
+  link: linkReportSchema
+    .nullish()
+    .describe('Emulated link between clients and proxies, with the packets that it and the kernel counted.'),
+  appConnections: count.nullish().describe("Connections to the lab's app at the end."),
 });
 
 const targetSchema = z.object({
@@ -136,7 +141,7 @@ export const runScenarios = {
   deploy: { name: 'deploy under load', description: 'The live release is deployed again while requests arrive.' },
   'route-change': {
     name: 'route changes under load',
-    description: 'The proxy gets its routes again ten times a second while requests arrive.',
+    description: 'The proxy gets another route table ten times a second while requests arrive.',
   },
   'proxy-upgrade': {
     name: 'proxy upgrade under load',
@@ -146,6 +151,11 @@ export const runScenarios = {
     name: 'latency probes',
     description: 'JSON, upload, stream, server-sent events and WebSocket messages at low load.',
   },
+  'packet-loss': {
+    name: 'packet loss',
+    description: 'An emulated link between clients and proxies loses and delays packets for one phase.',
+  },
+  wake: { name: 'wake from zero', description: 'The first request of each client wakes the app, which sleeps.' },
 } as const satisfies Record<BenchmarkScenarioName, { readonly name: string; readonly description: string }>;
 
 const oldDocumentSchema = z.object({
@@ -199,6 +209,8 @@ export const targetLabels: Readonly<Record<string, string>> = {
   caddy: 'Caddy',
   traefik: 'Traefik',
   h2o: 'h2o',
+  'kamal-proxy': 'kamal-proxy',
+  spooky: 'Spooky',
 };
 
 /** Returns the parts of a document that a run of the product has no column for. */

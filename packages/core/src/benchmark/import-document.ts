@@ -90,7 +90,8 @@ function programsOf({ targets, notMeasured }: BenchmarkDocument, plan: StoredPla
   if (plan.upstream !== 'lab') return [];
   return plan.targets.flatMap((target) => {
     const described = targets.find(({ name }) => name === target);
-    if (described === undefined || target === 'direct') return [];
+    // A direct target is a program only where an app server answers in the lab.
+    if (described === undefined || (target === 'direct' && described.version === null)) return [];
     return [
       {
         target,
@@ -163,6 +164,8 @@ function toRow(row: BenchmarkDocumentRow) {
     appCpuUs: row.appCpuUs ?? 0,
     clients: row.clients ?? 0,
     ...(row.noise == null ? {} : { noise: row.noise }),
+    ...(row.link == null ? {} : { link: row.link }),
+    appConnections: row.appConnections ?? 0,
   };
 }
 

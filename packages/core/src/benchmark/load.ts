@@ -89,6 +89,9 @@ export function loadFaults(plan: BenchmarkPlan): string[] {
   if (thinkTimeMs > 0 && plan.requestsPerSecond !== null) {
     faults.push('Think time is for a closed loop: requests per second decide when requests are sent.');
   }
+  if ((plan.scenario === 'latency' || plan.scenario === 'wake') && (requests.length > 0 || thinkTimeMs > 0)) {
+    faults.push('This scenario has requests of its own, without think time.');
+  }
   if (stages.length > 0) {
     if (plan.requestsPerSecond === null) faults.push('Stages begin at requests per second: enter them.');
     if (plan.scenario !== 'matrix') faults.push('Stages can’t be combined with a scenario.');

@@ -9,8 +9,9 @@ export const plainPlan = {
   scenario: 'matrix',
   connection: 'reused',
   requestsPerSecond: null,
-  labApp: { responseBytes: 13, responseDelayMs: 0, errorEvery: 0 },
+  labApp: { server: 'own', responseBytes: 13, responseDelayMs: 0, errorEvery: 0 },
   load: plainLoad,
+  link: { lossPercent: 1, delayMs: 20 },
 } as const;
 
 /** Most rows of a run: one report of the agent carries all of them. */
@@ -23,20 +24,23 @@ const LOAD_MS_MAX = 4 * 3_600_000;
 export const LIVE_CONCURRENCY_MAX = 1024;
 
 /** Scenarios that need the lab's app. Those of `LIVE_SCENARIOS` need an app behind its server's proxy. */
-const LAB_SCENARIOS: readonly BenchmarkScenarioName[] = ['slow-upstream', 'greedy-client', 'latency'];
+const LAB_SCENARIOS: readonly BenchmarkScenarioName[] = ['slow-upstream', 'greedy-client', 'latency', 'packet-loss'];
 /** Scenarios that act on the app or the whole server. They need more than the right to benchmark, and have no schedule. */
-export const LIVE_SCENARIOS: readonly BenchmarkScenarioName[] = ['deploy', 'route-change', 'proxy-upgrade'];
+export const LIVE_SCENARIOS: readonly BenchmarkScenarioName[] = ['deploy', 'route-change', 'proxy-upgrade', 'wake'];
+/** Scenarios without a rate: a closed loop, or one request for each client. */
+const CLOSED_SCENARIOS: readonly BenchmarkScenarioName[] = ['matrix', 'latency', 'packet-loss', 'wake'];
 
 /** Probes of the scenario `latency`, in the order of measurement. The agent has the same list. */
 export const PROBES = ['json', 'upload', 'stream-first-byte', 'stream', 'sse', 'websocket'] as const;
 /** Most clients of a latency probe: more would measure their queue. */
 const PROBE_CONCURRENCY_MAX = 64;
 
-const HTTP3_TARGETS: readonly BenchmarkTargetName[] = ['proxy', 'envoy', 'caddy', 'traefik'];
+const HTTP3_TARGETS: readonly BenchmarkTargetName[] = ['proxy', 'envoy', 'caddy', 'traefik', 'kamal-proxy', 'spooky'];
 
 /** True if a target can be measured with a protocol. Apps speak HTTP/1.1. The agent has the same table. */
 export function speaks(target: BenchmarkTargetName, protocol: BenchmarkProtocolName): boolean {
   if (protocol === 'http2') return target !== 'direct' && target !== 'floor';
+  if (protocol === 'http1-cleartext') return target !== 'spooky';
   return protocol !== 'http3' || HTTP3_TARGETS.includes(target);
 }
 
@@ -49,7 +53,7 @@ export function rowsOf(plan: BenchmarkPlan): number {
 function partsOf({ scenario, load }: BenchmarkPlan): number {
   if (load.stages.length > 0) return load.stages.length;
   if (scenario === 'latency') return PROBES.length;
-  return scenario === 'matrix' ? 1 : 3;
+  return scenario === 'matrix' || scenario === 'wake' ? 1 : 3;
 }
 
 /** Warm-up and measured time of all rows. */
@@ -67,13 +71,16 @@ export function loadMs(plan: BenchmarkPlan): number {
  */
 export function timeLimitMs(plan: BenchmarkPlan): number {
   const programsMs = plan.upstream === 'lab' ? 25_000 * plan.targets.length : 0;
-  return 5 * 60_000 + programsMs + 2 * loadMs(plan);
+  // A sleeping app drains and stops first, and then starts.
+  const sleepMs = plan.scenario === 'wake' ? 90_000 * rowsOf(plan) : 0;
+  return 5 * 60_000 + programsMs + sleepMs + 2 * loadMs(plan);
 }
 
 export interface PlanFault {
   readonly field:
     | 'path'
     | 'labApp'
+    | 'link'
     | 'targets'
     | 'protocols'
     | 'concurrency'
@@ -117,6 +124,9 @@ export function planFaults(plan: BenchmarkPlan): PlanFault[] {
     if (LIVE_SCENARIOS.includes(scenario)) {
       fault('scenario', 'This scenario needs an app: it does not run in the lab.');
     }
+    if (plan.labApp.server !== 'own' && (scenario !== 'matrix' || plan.labApp.errorEvery > 0)) {
+      fault('labApp', 'An app server other than the lab’s own runs the matrix only, without errors.');
+    }
     if (plan.path !== '/') fault('path', 'The lab measures the path /. Add requests for other ones.');
     if (Math.max(...plan.concurrency) * plan.labApp.responseBytes > LAB_BYTES_MAX) {
       fault('labApp', 'All clients together wait for more than 256 MiB. Choose fewer clients or smaller responses.');
@@ -128,14 +138,25 @@ export function planFaults(plan: BenchmarkPlan): PlanFault[] {
   const isHttp1 = protocols.every((protocol) => protocol === 'http1' || protocol === 'http1-cleartext');
   if (scenario === 'latency') {
     if (!isHttp1) fault('protocols', 'Latency probes are measured over HTTP/1.1.');
-    if (plan.connection === 'fresh') fault('connection', 'Latency probes are measured over reused connections.');
     if (plan.requestsPerSecond !== null) fault('requestsPerSecond', 'Latency probes have no rate of requests.');
     if (plan.concurrency.some((clients) => clients > PROBE_CONCURRENCY_MAX)) {
       fault('concurrency', `Latency probes have at most ${PROBE_CONCURRENCY_MAX} clients.`);
     }
-  } else if (scenario !== 'matrix') {
-    if (plan.requestsPerSecond === null) fault('requestsPerSecond', 'This scenario needs requests per second.');
+  }
+  if (scenario !== 'matrix') {
+    const isClosed = CLOSED_SCENARIOS.includes(scenario);
+    if (plan.requestsPerSecond === null && !isClosed) {
+      fault('requestsPerSecond', 'This scenario needs requests per second.');
+    }
     if (plan.connection === 'fresh') fault('connection', 'This scenario is measured over reused connections.');
+  }
+  if (scenario === 'wake') {
+    if (plan.requestsPerSecond !== null)
+      fault('requestsPerSecond', 'Each client sends one request when the app sleeps.');
+    if (!isHttp1) fault('protocols', 'A wake is measured over HTTP/1.1 only.');
+  }
+  if (scenario === 'packet-loss' && plan.link.lossPercent === 0 && plan.link.delayMs === 0) {
+    fault('link', 'A link without loss and delay is no scenario. Choose one of them.');
   }
   if (plan.connection === 'fresh') {
     if (!isHttp1) fault('connection', 'Fresh connections are measured over HTTP/1.1 only.');

@@ -11,7 +11,7 @@ import {
 } from './document.ts';
 import { describeLoad, hasOwnLoad, loadMethods } from './load.ts';
 import { publicWords } from './public-words.ts';
-import { type BenchmarkLoad, benchmarkPhaseSchema } from './schema.ts';
+import { type BenchmarkLoad, benchmarkPhaseSchema, labServerSchema } from './schema.ts';
 
 /** Stands for the app's host. */
 export const PUBLIC_HOST = 'app.example';
@@ -128,6 +128,8 @@ function rowOf(row: BenchmarkDocumentRow, names: Names): BenchmarkDocumentRow {
     noise: row.noise,
     proxyMemoryBytes: row.proxyMemoryBytes,
     proxyMemoryBeforeBytes: row.proxyMemoryBeforeBytes,
+    link: row.link,
+    appConnections: row.appConnections,
     proxyRssBytes: row.proxyRssBytes,
   };
 }
@@ -179,8 +181,10 @@ function commandOf(plan: NonNullable<BenchmarkDocument['plan']>): string {
       responseBytes: plan.labApp.responseBytes,
       responseDelayMs: plan.labApp.responseDelayMs,
       errorEvery: plan.labApp.errorEvery,
+      server: labServerSchema.options.find((server) => server === plan.labApp.server),
     },
     ...(hasOwnLoad(plan.load) ? { load: publicLoad(plan.load) } : {}),
+    link: { lossPercent: plan.link.lossPercent, delayMs: plan.link.delayMs },
   };
   return [
     'curl -H "Authorization: Bearer $FAIRLEAD_TOKEN" -H "Content-Type: application/json" \\',

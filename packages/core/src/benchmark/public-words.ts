@@ -34,6 +34,12 @@ Upgrade upgrade_configs upgrade_type http_upgrade websocket use_backend interact
 url use_remote_address uuid uwsgi uwsgi_temp_path v3 versions VersionTLS13 virtual_hosts watch web
 worker_connections worker_processes worker_rlimit_nofile world X-Forwarded-For X-Forwarded-Host
 X-Forwarded-Proto X-Request-ID X25519 x25519 yaml
+adaptive_admission backend_body_idle_timeout_ms backend_body_total_timeout_ms backend_timeout_ms
+backend_total_request_timeout_ms backends brownout cert default_cap deploy enabled global_cap
+global_inflight_limit h2_pool_max_idle_per_backend health-check-path http-port https-port kamal-proxy
+new_connections_burst new_connections_per_sec path_prefix per_backend_inflight_limit per_upstream_inflight_limit
+performance privileges resilience route_queue security target tls-certificate-path tls-private-key-path
+tls-redirect version worker_threads
 `;
 
 export const publicWords: ReadonlySet<string> = new Set(TEXT.trim().split(/\s+/));

@@ -59,6 +59,14 @@ test('a plan that measures nothing, or never ends, is refused', () => {
     },
     { upstream: 'lab', path: '/bytes/1048576' },
     { upstream: 'lab', concurrency: [20_000], labApp: { responseBytes: 1_048_576 } },
+    { upstream: 'lab', labApp: { server: 'puma' }, scenario: 'burst', requestsPerSecond: 100, protocols: ['http1'] },
+    { upstream: 'lab', labApp: { server: 'puma', errorEvery: 10 } },
+    { upstream: 'lab', scenario: 'packet-loss', link: { lossPercent: 0, delayMs: 0 } },
+    { upstream: 'lab', scenario: 'packet-loss', link: { lossPercent: 51 } },
+    { upstream: 'live', scenario: 'packet-loss', targets: ['proxy'] },
+    { scenario: 'wake', targets: ['proxy', 'direct'], protocols: ['http1'] },
+    { scenario: 'wake', targets: ['proxy'], protocols: ['http2'] },
+    { scenario: 'wake', targets: ['proxy'], protocols: ['http1'], requestsPerSecond: 100 },
     { connection: 'fresh', protocols: ['http2'] },
     { connection: 'fresh', requestsPerSecond: 100, protocols: ['http1'] },
     { concurrency: [1, 2, 3, 4, 5, 6, 7, 8], repeats: 9, upstream: 'lab', targets: ['proxy', 'nginx', 'haproxy'] },
@@ -95,6 +103,21 @@ test('latency probes are measured in the lab, over reused HTTP/1.1 connections, 
   ]) {
     expect(accepts({ ...probes, ...changes }), JSON.stringify(changes)).toBe(false);
   }
+});
+
+test('packet loss is measured over every protocol without a rate, and a wake has one row in a round', () => {
+  const loss = {
+    upstream: 'lab',
+    scenario: 'packet-loss',
+    targets: ['proxy', 'direct'],
+    protocols: ['http1', 'http3'],
+  };
+  expect(accepts(loss)).toBe(true);
+  expect(rowsOf(plan({ ...loss, repeats: 2, concurrency: [8] }))).toBe(3 * 3 * 2);
+  const wake = { scenario: 'wake', targets: ['proxy'], protocols: ['http1'], concurrency: [1, 8], repeats: 5 };
+  expect(accepts(wake)).toBe(true);
+  expect(rowsOf(plan(wake))).toBe(10);
+  expect(accepts({ upstream: 'lab', labApp: { server: 'uvicorn', responseDelayMs: 20 } })).toBe(true);
 });
 
 test('a run has time for every row, and some more', () => {

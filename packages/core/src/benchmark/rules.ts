@@ -8,8 +8,12 @@ import {
   benchmarkProbeSchema,
   benchmarkProtocolSchema,
   benchmarkTargetSchema,
+  linkReportSchema,
   networkPathSchema,
 } from './schema.ts';
+
+/** Percentiles of the latency of a row, those of the kamal-proxy benchmark. */
+const PERCENTILES = [10, 25, 50, 75, 90, 95, 99, 99.9, 99.99] as const;
 
 const failuresSchema = z.record(z.string(), z.number());
 
@@ -38,6 +42,8 @@ export interface StoredRow {
   readonly latencyMaxUs: bigint;
   readonly unsent: bigint;
   readonly noise: unknown;
+  readonly link: unknown;
+  readonly appConnections: number;
 }
 
 export function toRowView(row: StoredRow): BenchmarkRowView {
@@ -74,6 +80,12 @@ export function toRowView(row: StoredRow): BenchmarkRowView {
     clients: row.clients,
     unsent: Number(row.unsent),
     noise: machineNoiseSchema.nullable().parse(row.noise),
+    link: linkReportSchema.nullable().parse(row.link),
+    appConnections: row.appConnections,
+    percentiles: PERCENTILES.flatMap((percent) => {
+      const ms = quantileMs(latency, percent / 100);
+      return ms === null ? [] : [{ percent, ms }];
+    }),
   };
 }
 

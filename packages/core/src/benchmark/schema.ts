@@ -28,10 +28,12 @@ export const benchmarkTargetSchema = z.enum([
   'caddy',
   'traefik',
   'h2o',
+  'kamal-proxy',
+  'spooky',
 ]);
 /** `http1-cleartext` is for the lab only. */
 export const benchmarkProtocolSchema = z.enum(['http1', 'http2', 'http3', 'http1-cleartext']);
-/** Event while the load runs. Every scenario but the matrix and latency is measured before, during and after it. */
+/** Event while the load runs. Scenarios with an event are measured before, during and after it. */
 export const benchmarkScenarioSchema = z.enum([
   'matrix',
   'burst',
@@ -41,6 +43,8 @@ export const benchmarkScenarioSchema = z.enum([
   'route-change',
   'proxy-upgrade',
   'latency',
+  'packet-loss',
+  'wake',
 ]);
 /** What the latency of a row counts, in the scenario `latency`. */
 export const benchmarkProbeSchema = z.enum(PROBES);
@@ -60,6 +64,9 @@ export const benchmarkPhaseSchema = z.enum([
   'stage-9',
   'stage-10',
 ]);
+/** Program that answers in the lab. `own` is Fairlead's small app. */
+export const labServerSchema = z.enum(['own', 'node-cluster', 'uvicorn', 'puma']);
+export type LabServerName = z.infer<typeof labServerSchema>;
 /** Network path of connections to the app, those of the proxy and direct ones alike. Rows of different paths are never compared. */
 export const networkPathSchema = z.enum(['shared-network', 'own-network', 'unix-socket']);
 export const benchmarkStateSchema = z.enum(['queued', 'running', 'succeeded', 'failed', 'cancelled']);
@@ -177,7 +184,7 @@ export const benchmarkPlanSchema = z.object({
   targets: z
     .array(benchmarkTargetSchema)
     .min(1)
-    .max(9)
+    .max(11)
     .refine(unique, 'Name each target once.')
     .default(['proxy', 'direct']),
   protocols: z
@@ -210,9 +217,18 @@ export const benchmarkPlanSchema = z.object({
       responseDelayMs: z.number().int().min(0).max(10_000).default(0),
       /** Every n-th request gets status 503; 0: none. */
       errorEvery: z.number().int().min(0).max(1_000_000).default(0),
+      /** Others than `own` must be installed on the server. */
+      server: labServerSchema.default('own'),
     })
     .default(plainPlan.labApp),
   load: benchmarkLoadSchema.default(plainLoad),
+  /** Impairment of the emulated link between clients and proxies, in each direction, for the scenario `packet-loss`. */
+  link: z
+    .object({
+      lossPercent: z.number().min(0).max(50).multipleOf(0.0001).default(1),
+      delayMs: z.number().int().min(0).max(1000).default(20),
+    })
+    .default(plainPlan.link),
   /** Limits that decide the outcome of the run. */
   thresholds: z.array(thresholdSchema).max(thresholdsMax).default([]),
 });
@@ -239,6 +255,27 @@ export const benchmarkFactsSchema = z.object({
   endReleaseNumber: z.number().int().nullable(),
 });
 export type BenchmarkFacts = z.infer<typeof benchmarkFactsSchema>;
+
+const countSchema = z.number().int().min(0);
+
+/** Emulated link during a row. Counts are packets of both directions, from the first connection of the row to its end. */
+export const linkReportSchema = z.object({
+  lossPercent: z.number(),
+  delayMs: z.number(),
+  /** Packets that the emulator took. */
+  packets: countSchema,
+  /** Packets that it dropped by chance. */
+  lost: countSchema,
+  /** Packets that found no room in a queue. */
+  overflowed: countSchema,
+  forwarded: countSchema,
+  /** Packets that the kernel counts as sent into the link and received from it. */
+  kernelSent: countSchema,
+  kernelReceived: countSchema,
+  /** Shortest time of several TCP handshakes over the link. */
+  roundTripMs: z.number().min(0),
+});
+export type LinkReport = z.infer<typeof linkReportSchema>;
 
 export const benchmarkRowSchema = z.object({
   id: z.string(),
@@ -279,6 +316,12 @@ export const benchmarkRowSchema = z.object({
   unsent: z.number(),
   /** Null: not sampled. */
   noise: machineNoiseSchema.nullable(),
+  /** Null: no emulated link. */
+  link: linkReportSchema.nullable(),
+  /** Connections to the lab's app at the end of the row; 0 outside the lab. */
+  appConnections: z.number().int(),
+  /** Latency by percentile; empty without a successful request. */
+  percentiles: z.array(z.object({ percent: z.number(), ms: z.number() })),
 });
 export type BenchmarkRowView = z.infer<typeof benchmarkRowSchema>;
 

@@ -1,5 +1,6 @@
 // Stores the rows and programs that an agent reported for a run.
 import {
+  type BenchmarkLinkReport,
   BenchmarkPhase,
   BenchmarkProbe,
   BenchmarkProtocol,
@@ -18,6 +19,7 @@ import type {
   BenchmarkProgram,
   BenchmarkProtocolName,
   BenchmarkTargetName,
+  LinkReport,
   NetworkPathName,
   StoredPlan,
 } from './schema.ts';
@@ -36,6 +38,8 @@ const targets: Readonly<Partial<Record<BenchmarkTarget, BenchmarkTargetName>>> =
   [BenchmarkTarget.CADDY]: 'caddy',
   [BenchmarkTarget.TRAEFIK]: 'traefik',
   [BenchmarkTarget.H2O]: 'h2o',
+  [BenchmarkTarget.KAMAL_PROXY]: 'kamal-proxy',
+  [BenchmarkTarget.SPOOKY]: 'spooky',
 };
 const protocols: Readonly<Partial<Record<BenchmarkProtocol, BenchmarkProtocolName>>> = {
   [BenchmarkProtocol.HTTP1]: 'http1',
@@ -100,12 +104,29 @@ export async function storeRows(ctx: OrganizationCtx, runId: string, rows: reado
           latencyMaxUs: clampBig(row.latencyMaxUs),
           unsent: clampBig(row.unsent),
           ...(row.noise === undefined ? {} : { noise: noiseOf(row.noise) }),
+          ...(row.link === undefined ? {} : { link: linkOf(row.link) }),
+          appConnections: clampInt(row.appConnections),
         },
       ];
     }),
     skipDuplicates: true,
   });
   return count;
+}
+
+function linkOf(link: BenchmarkLinkReport): LinkReport {
+  const count = (value: bigint) => Number(clampBig(value));
+  return {
+    lossPercent: (link.condition?.lossPerMillion ?? 0) / 10_000,
+    delayMs: link.condition?.delayMs ?? 0,
+    packets: count(link.packets),
+    lost: count(link.lost),
+    overflowed: count(link.overflowed),
+    forwarded: count(link.forwarded),
+    kernelSent: count(link.kernelSent),
+    kernelReceived: count(link.kernelReceived),
+    roundTripMs: count(link.roundTripUs) / 1000,
+  };
 }
 
 /** Kinds that a newer agent may add are kept; a name is bounded, because a page shows it. */

@@ -6,6 +6,7 @@ import {
   BenchmarkPlanSchema,
   BenchmarkProtocol,
   BenchmarkScenario,
+  BenchmarkServer,
   BenchmarkTarget,
 } from '@fairlead/contract/agent';
 import type { BenchmarkPlanRow } from './to-desired-state.ts';
@@ -20,6 +21,8 @@ const targets = {
   caddy: BenchmarkTarget.CADDY,
   traefik: BenchmarkTarget.TRAEFIK,
   h2o: BenchmarkTarget.H2O,
+  'kamal-proxy': BenchmarkTarget.KAMAL_PROXY,
+  spooky: BenchmarkTarget.SPOOKY,
 } as const;
 
 const protocols = {
@@ -38,10 +41,21 @@ const scenarios = {
   'route-change': BenchmarkScenario.ROUTE_CHANGE,
   'proxy-upgrade': BenchmarkScenario.PROXY_UPGRADE,
   latency: BenchmarkScenario.LATENCY,
+  'packet-loss': BenchmarkScenario.PACKET_LOSS,
+  wake: BenchmarkScenario.WAKE,
+} as const;
+
+const servers = {
+  own: BenchmarkServer.UNSPECIFIED,
+  'node-cluster': BenchmarkServer.NODE_CLUSTER,
+  uvicorn: BenchmarkServer.UVICORN,
+  puma: BenchmarkServer.PUMA,
 } as const;
 
 export function benchmarkPlan({ plan, ...ids }: BenchmarkPlanRow): BenchmarkPlan {
   const { responseBytes, responseDelayMs, errorEvery } = plan.labApp;
+  const server = servers[plan.labApp.server];
+  const { lossPercent, delayMs } = plan.link;
   return create(BenchmarkPlanSchema, {
     ...ids,
     host: plan.host,
@@ -52,7 +66,7 @@ export function benchmarkPlan({ plan, ...ids }: BenchmarkPlanRow): BenchmarkPlan
     repeats: plan.repeats,
     durationMs: plan.durationMs,
     warmupMs: plan.warmupMs,
-    ...(plan.upstream === 'lab' ? { lab: { responseBytes, responseDelayMs, errorEvery } } : {}),
+    ...(plan.upstream === 'lab' ? { lab: { responseBytes, responseDelayMs, errorEvery, server } } : {}),
     scenario: scenarios[plan.scenario],
     connection: plan.connection === 'fresh' ? BenchmarkConnection.FRESH : BenchmarkConnection.UNSPECIFIED,
     requestsPerSecond: plan.requestsPerSecond ?? 0,
@@ -62,5 +76,6 @@ export function benchmarkPlan({ plan, ...ids }: BenchmarkPlanRow): BenchmarkPlan
     })),
     thinkTimeMs: plan.load.thinkTimeMs,
     stages: plan.load.stages,
+    ...(plan.scenario === 'packet-loss' ? { link: { lossPerMillion: Math.round(lossPercent * 10_000), delayMs } } : {}),
   });
 }

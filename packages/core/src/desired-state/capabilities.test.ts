@@ -238,6 +238,14 @@ test('a state requires what else it has', () => {
     'benchmark.lab',
     'benchmark.latency',
   ]);
+  for (const changes of [
+    { upstream: 'lab', scenario: 'packet-loss' },
+    { scenario: 'wake' },
+    { upstream: 'lab', labApp: { ...plan.labApp, server: 'puma' } },
+    { upstream: 'lab', targets: ['spooky'] },
+  ] satisfies Partial<StoredPlan>[]) {
+    expect(requires(benchmarks(changes))).toEqual(['benchmark', 'benchmark.lab', 'benchmark.scenarios']);
+  }
   expect(requires({ agent: { version: '1', digest, sizeBytes: 1, signature: '', attempt: 1 } })).toEqual(['upgrade']);
   const domain = (policy: object) => ({
     placements: [

@@ -10,6 +10,8 @@ import {
   type BenchmarkPlan,
   BenchmarkProtocol,
   BenchmarkScenario,
+  BenchmarkServer,
+  BenchmarkTarget,
   Builder,
   type BuildSpec,
   type DesiredState,
@@ -44,6 +46,7 @@ const stateRules: Rules<DesiredState> = [
       benchmarks.some((plan) => plan.requests.length > 0 || plan.thinkTimeMs > 0 || plan.stages.length > 0),
   ],
   ['benchmark.latency', ({ benchmarks }) => benchmarks.some(({ scenario }) => scenario === BenchmarkScenario.LATENCY)],
+  ['benchmark.scenarios', ({ benchmarks }) => benchmarks.some(needsScenarios)],
   ['volume', ({ deletedVolumes }) => deletedVolumes.length > 0],
   ['upgrade', ({ agent }) => agent !== undefined],
   ['uninstall', ({ uninstall }) => uninstall !== undefined],
@@ -53,6 +56,17 @@ const stateRules: Rules<DesiredState> = [
 function needsLab({ lab, scenario, connection, requestsPerSecond }: BenchmarkPlan): boolean {
   const isPlain = scenario === BenchmarkScenario.UNSPECIFIED && connection === BenchmarkConnection.UNSPECIFIED;
   return lab !== undefined || !isPlain || requestsPerSecond > 0;
+}
+
+/** An older agent would refuse the state, or measure its own app over a clean link. */
+function needsScenarios({ lab, scenario, targets }: BenchmarkPlan): boolean {
+  return (
+    scenario === BenchmarkScenario.PACKET_LOSS ||
+    scenario === BenchmarkScenario.WAKE ||
+    (lab !== undefined && lab.server !== BenchmarkServer.UNSPECIFIED) ||
+    targets.includes(BenchmarkTarget.KAMAL_PROXY) ||
+    targets.includes(BenchmarkTarget.SPOOKY)
+  );
 }
 
 const releaseRules: Rules<ReleaseSpec> = [

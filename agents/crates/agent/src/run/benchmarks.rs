@@ -4,6 +4,8 @@
 use std::future::Future;
 use std::io;
 use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
 
 use fairlead_base::CancellationToken;
 use fairlead_bench::{
@@ -11,14 +13,19 @@ use fairlead_bench::{
 };
 use fairlead_lab::{Lab, LabError, LabSetup};
 use fairlead_model::{
-    BenchmarkGate, BenchmarkPlan, BenchmarkProgram, BenchmarkRow, BenchmarkScenario, BenchmarkStatus, DesiredState,
-    Failure, RunId, UpstreamAddress, WorkState,
+    AppKey, BenchmarkGate, BenchmarkPlan, BenchmarkProgram, BenchmarkRow, BenchmarkScenario, BenchmarkStatus,
+    DesiredState, Failure, RunId, UpstreamAddress, WorkState,
 };
-use fairlead_runtime::MeasureGate;
-use tokio::sync::mpsc;
+use fairlead_runtime::{MeasureGate, Runtime, RuntimeView};
+use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
+use tokio::time::timeout;
 
 use super::local_state::LocalState;
+use super::router::ServedTable;
+
+/// Time in which an app drains and stops.
+const SLEEP_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Event of the running benchmark.
 #[derive(Debug)]
@@ -60,13 +67,45 @@ pub(crate) struct Benchmarks {
     turns: MeasurementTurns,
     events: mpsc::UnboundedSender<BenchmarkEvent>,
     lab: LabSetup,
+    sleeper: AppSleeper,
+}
+
+/// Puts apps to sleep for the scenario wake.
+#[derive(Debug, Clone)]
+pub(crate) struct AppSleeper {
+    pub(crate) runtime: Runtime,
+    pub(crate) view: watch::Receiver<Arc<RuntimeView>>,
+    pub(crate) routed: watch::Receiver<ServedTable>,
+}
+
+impl AppSleeper {
+    /// Waits until the app has no instance and the proxy has a table without one. The error is a sentence.
+    async fn sleep(&mut self, key: &AppKey) -> Result<(), String> {
+        self.runtime.sleep(key.clone());
+        let is_asleep = |view: &Arc<RuntimeView>| view.upstreams.get(key).is_none_or(Vec::is_empty);
+        let slept = async {
+            let generation = self.view.wait_for(is_asleep).await?.generation;
+            self.routed.wait_for(|routed| routed.generation >= generation).await.map(drop)
+        };
+        match timeout(SLEEP_TIMEOUT, slept).await {
+            Ok(slept) => slept.map_err(|_| "the agent is stopping".to_owned()),
+            Err(_) => Err(format!(
+                "the app did not sleep within {} s: its minimum of instances must be 0",
+                SLEEP_TIMEOUT.as_secs()
+            )),
+        }
+    }
 }
 
 impl Benchmarks {
     /// Creates an idle queue and the receiver of the events of its runs.
-    pub(crate) fn new(turns: MeasurementTurns, lab: LabSetup) -> (Self, mpsc::UnboundedReceiver<BenchmarkEvent>) {
+    pub(crate) fn new(
+        turns: MeasurementTurns,
+        lab: LabSetup,
+        sleeper: AppSleeper,
+    ) -> (Self, mpsc::UnboundedReceiver<BenchmarkEvent>) {
         let (events, receiver) = mpsc::unbounded_channel();
-        (Self { running: None, turns, events, lab }, receiver)
+        (Self { running: None, turns, events, lab, sleeper }, receiver)
     }
 
     /// Cancels a run that desired state no longer lists and starts the next one. `targets` returns the current addresses of an
@@ -163,13 +202,16 @@ impl Benchmarks {
         let done = status.rows.clone();
         let cancel = CancellationToken::new();
         let (events, token) = (self.events.clone(), cancel.clone());
-        let (setup, turns) = (self.lab.clone(), self.turns.clone());
+        let (setup, turns, sleeper) = (self.lab.clone(), self.turns.clone(), self.sleeper.clone());
         let task = tokio::spawn(async move {
-            let mut reporter = Reporter { events: events.clone() };
+            let mut reporter = Reporter { events: events.clone(), key: plan.key.clone(), sleeper };
             let outcome = match plan.lab {
                 None => resume_plan(&plan, &targets, done, &turns, token, &mut reporter).await,
-                Some(app) => match Lab::start(&setup, app, &plan.targets, &token).await {
+                Some(app) => match Lab::start(&setup, &plan, app, &token).await {
                     Err(LabError::Cancelled) => Err(BenchError::Cancelled),
+                    Err(error @ (LabError::Link(_) | LabError::NotInstalled(_))) => {
+                        Err(BenchError::Refused(error.to_string()))
+                    }
                     Err(error) => Err(BenchError::Lab(error.to_string())),
                     Ok(lab) => {
                         let rows = rows_measurable(&plan, &lab.targets);
@@ -187,6 +229,8 @@ impl Benchmarks {
 /// Reports the progress of a run to the event loop.
 struct Reporter {
     events: mpsc::UnboundedSender<BenchmarkEvent>,
+    key: AppKey,
+    sleeper: AppSleeper,
 }
 
 impl RunObserver for Reporter {
@@ -200,6 +244,10 @@ impl RunObserver for Reporter {
 
     fn event_ends(&mut self) {
         send_event(&self.events, BenchmarkEvent::Ends);
+    }
+
+    async fn sleep(&mut self) -> Result<(), String> {
+        self.sleeper.sleep(&self.key).await
     }
 }
 

@@ -18,7 +18,7 @@ use fairlead_tls::LocalAuthority;
 use fairlead_wire::ReportParts;
 use fairlead_wire::agent;
 use fairlead_wire::local::ProxyStats;
-use tokio::sync::{Notify, broadcast, mpsc, watch};
+use tokio::sync::{broadcast, mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep_until};
 
@@ -32,7 +32,7 @@ use super::disk::DiskReport;
 use super::frame::leave_out_former_releases;
 use super::local_state::LocalState;
 use super::logs::DeploymentLine;
-use super::router::ServedTable;
+use super::router::{RouteVariation, ServedTable};
 use super::samples::Samples;
 use super::volume_tasks::{VolumeTaskEvent, VolumeTasks};
 
@@ -70,8 +70,8 @@ pub(crate) struct Reconciler {
     pub(crate) local: LocalState,
     pub(crate) builds: Builds,
     pub(crate) benchmarks: Benchmarks,
-    /// Asks the router to send the route table again.
-    pub(crate) resend_routes: Arc<Notify>,
+    /// Asks the router to send another route table.
+    pub(crate) route_variation: Arc<RouteVariation>,
     /// Set during the route changes of a benchmark.
     pub(crate) route_changes: Option<RouteChanges>,
     pub(crate) orders: CertificateOrders,
@@ -229,7 +229,7 @@ impl Reconciler {
     fn act_on_scenario(&mut self, event: &BenchmarkEvent) {
         match event {
             BenchmarkEvent::Begins(BenchmarkScenario::RouteChange) => {
-                self.route_changes = Some(RouteChanges::start(self.resend_routes.clone()));
+                self.route_changes = Some(RouteChanges::start(self.route_variation.clone()));
             }
             BenchmarkEvent::Ends | BenchmarkEvent::Finished(_) => self.route_changes = None,
             BenchmarkEvent::Begins(BenchmarkScenario::ProxyUpgrade) => {
@@ -326,24 +326,30 @@ impl Reconciler {
     }
 }
 
-/// Sends the route table again and again until it is dropped.
-pub(crate) struct RouteChanges(JoinHandle<()>);
+/// Sends other route tables until it is dropped.
+pub(crate) struct RouteChanges {
+    variation: Arc<RouteVariation>,
+    task: JoinHandle<()>,
+}
 
 impl RouteChanges {
-    fn start(resend: Arc<Notify>) -> Self {
-        Self(tokio::spawn(async move {
+    fn start(variation: Arc<RouteVariation>) -> Self {
+        let toggled = variation.clone();
+        let task = tokio::spawn(async move {
             let mut interval = tokio::time::interval(ROUTE_CHANGE_INTERVAL);
             loop {
                 interval.tick().await;
-                resend.notify_one();
+                toggled.toggle();
             }
-        }))
+        });
+        Self { variation, task }
     }
 }
 
 impl Drop for RouteChanges {
     fn drop(&mut self) {
-        self.0.abort();
+        self.task.abort();
+        self.variation.end();
     }
 }
 

@@ -3,6 +3,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use fairlead_base::Backoff;
@@ -10,7 +11,7 @@ use fairlead_link::AcceptedState;
 use fairlead_model::{DesiredState, Version};
 use fairlead_proxy::ProxySupervisor;
 use fairlead_runtime::{Runtime, RuntimeView};
-use fairlead_wire::local::ProxySnapshot;
+use fairlead_wire::local::{ProxyRoute, ProxySnapshot};
 use tokio::sync::{Notify, watch};
 use tokio::time::{Instant, sleep, sleep_until};
 
@@ -80,14 +81,45 @@ fn are_upstreams_known(state: &DesiredState, view: &RuntimeView) -> bool {
     view.generation > 0 || state.apps.is_empty()
 }
 
+/// Route that a benchmark adds to the table and removes again, so that the proxy gets other tables while requests arrive. It has
+/// the target of the first route and a host that no request names.
+#[derive(Debug, Default)]
+pub(crate) struct RouteVariation {
+    has_extra_route: AtomicBool,
+    changed: Notify,
+}
+
+impl RouteVariation {
+    /// Host of the route. The top-level domain never exists (RFC 6761).
+    const HOST: &str = "route-change.fairlead.invalid";
+
+    /// Adds the route, or removes it.
+    pub(crate) fn toggle(&self) {
+        self.has_extra_route.fetch_xor(true, Ordering::Relaxed);
+        self.changed.notify_one();
+    }
+
+    /// Removes the route.
+    pub(crate) fn end(&self) {
+        self.has_extra_route.store(false, Ordering::Relaxed);
+        self.changed.notify_one();
+    }
+
+    fn apply(&self, snapshot: &mut ProxySnapshot) {
+        let first = snapshot.routes.first().filter(|_| self.has_extra_route.load(Ordering::Relaxed));
+        let extra = first.map(|first| ProxyRoute { host: Self::HOST.to_owned(), ..first.clone() });
+        snapshot.routes.extend(extra);
+    }
+}
+
 /// Inputs and outputs of the router.
 pub(crate) struct Router {
     pub(crate) supervisor: Arc<ProxySupervisor>,
     pub(crate) runtime: Runtime,
     pub(crate) desired: watch::Receiver<AcceptedState>,
     pub(crate) view: watch::Receiver<Arc<RuntimeView>>,
-    /// Asks for the same table again.
-    pub(crate) resend: Arc<Notify>,
+    /// Asks for another table.
+    pub(crate) variation: Arc<RouteVariation>,
     pub(crate) routed: watch::Sender<ServedTable>,
     pub(crate) certificates: Certificates,
     /// Path of the proxy's access log.
@@ -116,7 +148,7 @@ impl Router {
                 changed = self.desired.changed() => changed.is_ok(),
                 changed = self.view.changed() => changed.is_ok(),
                 () = offered.again() => true,
-                () = self.resend.notified() => {
+                () = self.variation.changed.notified() => {
                     offered.due_at = Instant::now();
                     true
                 }
@@ -131,10 +163,11 @@ impl Router {
     async fn send(&mut self, state: &DesiredState, view: &RuntimeView) -> bool {
         let (certificates, certificate_problem) = self.certificates.of(&state.certificates, &routes::own_hosts(state));
         let access_log_path = self.access_log.to_string_lossy().into_owned();
-        let snapshot = ProxySnapshot {
+        let mut snapshot = ProxySnapshot {
             access_log_path,
             ..routes::snapshot(state, &view.upstreams, certificates, &self.control_sockets)
         };
+        self.variation.apply(&mut snapshot);
         let outcome = self.offer(&snapshot).await;
         let accepted = outcome.is_ok();
         let problem = match outcome {
@@ -175,6 +208,25 @@ impl Router {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_benchmark_alternates_between_two_tables_and_leaves_the_first() {
+        let variation = RouteVariation::default();
+        let own = ProxyRoute { host: "shop.example.com".to_owned(), ..ProxyRoute::default() };
+        let hosts = || {
+            let mut snapshot = ProxySnapshot { routes: vec![own.clone()], ..ProxySnapshot::default() };
+            variation.apply(&mut snapshot);
+            snapshot.routes.into_iter().map(|route| route.host).collect::<Vec<_>>()
+        };
+        assert_eq!(hosts(), ["shop.example.com"]);
+        variation.toggle();
+        assert_eq!(hosts(), ["shop.example.com", RouteVariation::HOST]);
+        variation.toggle();
+        assert_eq!(hosts(), ["shop.example.com"]);
+        variation.toggle();
+        variation.end();
+        assert_eq!(hosts(), ["shop.example.com"]);
+    }
 
     #[test]
     fn a_refused_table_is_retried_with_backoff_and_an_accepted_one_when_certificates_are_due() {

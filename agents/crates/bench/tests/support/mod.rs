@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use fairlead_model::{
     AppId, AppKey, BenchmarkLoad, BenchmarkPlan, BenchmarkProtocol, BenchmarkScenario, BenchmarkTarget, EnvironmentId,
-    RunId,
+    LabServer, LinkCondition, RunId,
 };
 
 pub(crate) const HOST: &str = "bench.localhost";
@@ -22,9 +22,11 @@ pub(crate) fn plan(target: BenchmarkTarget, protocol: BenchmarkProtocol, concurr
         duration: Duration::from_millis(150),
         warmup: Duration::from_millis(20),
         lab: None,
+        lab_server: LabServer::Own,
         scenario: BenchmarkScenario::Matrix,
         fresh_connections: false,
         rate: None,
         load: BenchmarkLoad::default(),
+        link: LinkCondition::default(),
     }
 }

@@ -82,6 +82,8 @@ pub enum RolloutEvent {
     Load(Load),
     /// Reports a request that waits for a sleeping app.
     Wake,
+    /// Asks for the app to sleep now.
+    Sleep,
     /// Reports that time has passed. Always safe.
     Tick,
 }

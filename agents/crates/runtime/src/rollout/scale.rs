@@ -77,6 +77,12 @@ impl Autoscaler {
         slept
     }
 
+    /// Reduces the app to its minimum, which is zero if it may sleep.
+    pub(super) fn sleep(&mut self, scale: &Autoscaling) {
+        self.seen.clear();
+        self.count = Some(scale.instances_min);
+    }
+
     /// Records the load of another second.
     pub(super) fn take(&mut self, scale: &Autoscaling, base: u32, load: &Load, at: Duration) {
         let busy_at = if load.is_idle() { *self.busy_at.get_or_insert(at) } else { *self.busy_at.insert(at) };
@@ -214,5 +220,9 @@ mod tests {
         assert_eq!(autoscaler.count(&plain, 3), 1);
         autoscaler.take(&plain, 3, &in_flight(1), Duration::from_secs(402));
         assert_eq!(autoscaler.count(&plain, 3), 3, "awake, it has what was set");
+        autoscaler.sleep(&plain);
+        assert_eq!(autoscaler.count(&plain, 3), 0);
+        autoscaler.sleep(&Autoscaling { instances_min: 2, ..plain });
+        assert_eq!(autoscaler.count(&Autoscaling { instances_min: 2, ..plain }, 3), 2, "it may not sleep");
     }
 }

@@ -9,6 +9,7 @@ pub const CAPABILITIES: [&str; 36] = [
     "benchmark.lab",
     "benchmark.load",
     "benchmark.latency",
+    "benchmark.scenarios",
     "build",
     "build.default_branch",
     "build.plan",

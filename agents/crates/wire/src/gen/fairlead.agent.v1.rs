@@ -857,6 +857,18 @@ pub struct BenchmarkPlan {
     /// Requests per second of an open loop, over all clients; zero: a closed loop.
     #[prost(double, tag = "23")]
     pub requests_per_second: f64,
+    /// Impairment of the link between clients and proxies, for the scenario packet loss.
+    #[prost(message, optional, tag = "40")]
+    pub link: ::core::option::Option<BenchmarkLink>,
+}
+/// Impairment of a link, in each direction.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct BenchmarkLink {
+    /// Probability that a packet is lost, in millionths.
+    #[prost(uint32, tag = "1")]
+    pub loss_per_million: u32,
+    #[prost(uint32, tag = "2")]
+    pub delay_ms: u32,
 }
 /// App of the lab.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
@@ -868,6 +880,9 @@ pub struct BenchmarkLab {
     /// Every n-th request gets status 503; zero: none.
     #[prost(uint32, tag = "3")]
     pub error_every: u32,
+    /// Program that answers instead of the lab's own app. Needs the capability "benchmark.scenarios".
+    #[prost(enumeration = "BenchmarkServer", tag = "40")]
+    pub server: i32,
 }
 /// Complete status of the server. Sent after every change and every 30 s.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -1238,7 +1253,7 @@ pub struct BenchmarkRow {
     pub generator_cpu_us: u64,
     #[prost(bool, tag = "23")]
     pub generator_saturated: bool,
-    /// CPU time of the app; zero if it is not known.
+    /// CPU time of the app, for the lab only.
     #[prost(uint64, tag = "24")]
     pub app_cpu_us: u64,
     /// Number of clients that got a response.
@@ -1249,27 +1264,35 @@ pub struct BenchmarkRow {
     /// Number of requests of an open loop that could not be sent before the end.
     #[prost(uint64, tag = "27")]
     pub unsent: u64,
-    /// Absent: an older agent, or the kernel does not show it.
-    #[prost(message, optional, tag = "30")]
-    pub noise: ::core::option::Option<MachineNoise>,
-    #[prost(enumeration = "BenchmarkProbe", tag = "31")]
-    pub probe: i32,
+    /// Absent without an emulated link.
+    #[prost(message, optional, tag = "40")]
+    pub link: ::core::option::Option<BenchmarkLinkReport>,
+    /// Number of connections to the lab's app at the end of the row.
+    #[prost(uint32, tag = "41")]
+    pub app_connections: u32,
 }
-/// CPU time and clock frequency of the machine in the measured time of a row.
+/// Emulated link during a row. Counters are of both directions, from the first connection of the row to its end.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct MachineNoise {
-    /// All time of all cores, idle too.
-    #[prost(uint64, tag = "1")]
-    pub machine_cpu_us: u64,
-    /// Time of all processes but proxy, app and load generator. Absent: the time of one of these is not known.
-    #[prost(uint64, optional, tag = "2")]
-    pub other_cpu_us: ::core::option::Option<u64>,
-    /// Time that the hypervisor gave to other machines.
+pub struct BenchmarkLinkReport {
+    #[prost(message, optional, tag = "1")]
+    pub condition: ::core::option::Option<BenchmarkLink>,
+    /// Packets that the emulator took, dropped by chance, dropped for want of room, and forwarded.
+    #[prost(uint64, tag = "2")]
+    pub packets: u64,
     #[prost(uint64, tag = "3")]
-    pub steal_us: u64,
-    /// Mean of the cores; zero: the machine does not show it.
-    #[prost(uint32, tag = "4")]
-    pub frequency_mhz: u32,
+    pub lost: u64,
+    #[prost(uint64, tag = "4")]
+    pub overflowed: u64,
+    #[prost(uint64, tag = "5")]
+    pub forwarded: u64,
+    /// Packets by the kernel's counters of the link's devices.
+    #[prost(uint64, tag = "6")]
+    pub kernel_sent: u64,
+    #[prost(uint64, tag = "7")]
+    pub kernel_received: u64,
+    /// Shortest time of several TCP handshakes over the link.
+    #[prost(uint64, tag = "8")]
+    pub round_trip_us: u64,
 }
 /// Samples and log lines, spooled on disk until acknowledged. Sequences only grow, also over restarts.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -1743,6 +1766,39 @@ impl Builder {
 }
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
 #[repr(i32)]
+pub enum BenchmarkServer {
+    /// Unspecified: the lab's own app.
+    Unspecified = 0,
+    NodeCluster = 1,
+    Uvicorn = 2,
+    Puma = 3,
+}
+impl BenchmarkServer {
+    /// String value of the enum field names used in the ProtoBuf definition.
+    ///
+    /// The values are not transformed in any way and thus are considered stable
+    /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+    pub fn as_str_name(&self) -> &'static str {
+        match self {
+            Self::Unspecified => "BENCHMARK_SERVER_UNSPECIFIED",
+            Self::NodeCluster => "BENCHMARK_SERVER_NODE_CLUSTER",
+            Self::Uvicorn => "BENCHMARK_SERVER_UVICORN",
+            Self::Puma => "BENCHMARK_SERVER_PUMA",
+        }
+    }
+    /// Creates an enum from field names used in the ProtoBuf definition.
+    pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+        match value {
+            "BENCHMARK_SERVER_UNSPECIFIED" => Some(Self::Unspecified),
+            "BENCHMARK_SERVER_NODE_CLUSTER" => Some(Self::NodeCluster),
+            "BENCHMARK_SERVER_UVICORN" => Some(Self::Uvicorn),
+            "BENCHMARK_SERVER_PUMA" => Some(Self::Puma),
+            _ => None,
+        }
+    }
+}
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
+#[repr(i32)]
 pub enum BenchmarkTarget {
     Unspecified = 0,
     Proxy = 1,
@@ -1755,6 +1811,9 @@ pub enum BenchmarkTarget {
     Caddy = 7,
     Traefik = 8,
     H2o = 9,
+    /// Those below need the capability "benchmark.scenarios".
+    KamalProxy = 20,
+    Spooky = 21,
 }
 impl BenchmarkTarget {
     /// String value of the enum field names used in the ProtoBuf definition.
@@ -1773,6 +1832,8 @@ impl BenchmarkTarget {
             Self::Caddy => "BENCHMARK_TARGET_CADDY",
             Self::Traefik => "BENCHMARK_TARGET_TRAEFIK",
             Self::H2o => "BENCHMARK_TARGET_H2O",
+            Self::KamalProxy => "BENCHMARK_TARGET_KAMAL_PROXY",
+            Self::Spooky => "BENCHMARK_TARGET_SPOOKY",
         }
     }
     /// Creates an enum from field names used in the ProtoBuf definition.
@@ -1788,6 +1849,8 @@ impl BenchmarkTarget {
             "BENCHMARK_TARGET_CADDY" => Some(Self::Caddy),
             "BENCHMARK_TARGET_TRAEFIK" => Some(Self::Traefik),
             "BENCHMARK_TARGET_H2O" => Some(Self::H2o),
+            "BENCHMARK_TARGET_KAMAL_PROXY" => Some(Self::KamalProxy),
+            "BENCHMARK_TARGET_SPOOKY" => Some(Self::Spooky),
             _ => None,
         }
     }
@@ -1828,7 +1891,8 @@ impl BenchmarkProtocol {
         }
     }
 }
-/// Every scenario but the matrix and latency has the phases before, during and after, and something that happens during the second.
+/// Every scenario but the matrix and the wake has the phases before, during and after, and something that happens during the
+/// second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
 #[repr(i32)]
 pub enum BenchmarkScenario {
@@ -1842,16 +1906,14 @@ pub enum BenchmarkScenario {
     GreedyClient = 3,
     /// The control plane deploys the app's live release again.
     Deploy = 4,
-    /// The app has no instance, and requests wake it.
+    /// The app is put to sleep for each row, and the first request of each client wakes it. Needs "benchmark.scenarios".
     Wake = 5,
-    /// The proxy gets its route table again ten times a second.
+    /// The proxy gets another route table ten times a second.
     RouteChange = 6,
     /// A new proxy process takes over from the old one.
     ProxyUpgrade = 7,
-    /// The network between clients and proxy loses packets.
+    /// An emulated link between clients and proxies loses and delays packets. Needs "benchmark.scenarios".
     PacketLoss = 8,
-    /// Latency probes, one row each. Needs the capability "benchmark.latency".
-    Latency = 20,
 }
 impl BenchmarkScenario {
     /// String value of the enum field names used in the ProtoBuf definition.
@@ -1869,7 +1931,6 @@ impl BenchmarkScenario {
             Self::RouteChange => "BENCHMARK_SCENARIO_ROUTE_CHANGE",
             Self::ProxyUpgrade => "BENCHMARK_SCENARIO_PROXY_UPGRADE",
             Self::PacketLoss => "BENCHMARK_SCENARIO_PACKET_LOSS",
-            Self::Latency => "BENCHMARK_SCENARIO_LATENCY",
         }
     }
     /// Creates an enum from field names used in the ProtoBuf definition.
@@ -1884,56 +1945,6 @@ impl BenchmarkScenario {
             "BENCHMARK_SCENARIO_ROUTE_CHANGE" => Some(Self::RouteChange),
             "BENCHMARK_SCENARIO_PROXY_UPGRADE" => Some(Self::ProxyUpgrade),
             "BENCHMARK_SCENARIO_PACKET_LOSS" => Some(Self::PacketLoss),
-            "BENCHMARK_SCENARIO_LATENCY" => Some(Self::Latency),
-            _ => None,
-        }
-    }
-}
-/// What the latency of a row counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
-#[repr(i32)]
-pub enum BenchmarkProbe {
-    /// Unspecified: a response to GET, from the request to its last byte.
-    Unspecified = 0,
-    /// Small JSON document.
-    Json = 1,
-    /// Request body of 64 KiB, until the response to all of it.
-    Upload = 2,
-    /// Streamed response, until its first byte.
-    StreamFirstByte = 3,
-    /// Streamed response, until its end.
-    Stream = 4,
-    /// Server-sent event, from its send time to its receipt. Each event counts as a request.
-    Sse = 5,
-    /// Round trip of a WebSocket message. Each counts as a request.
-    Websocket = 6,
-}
-impl BenchmarkProbe {
-    /// String value of the enum field names used in the ProtoBuf definition.
-    ///
-    /// The values are not transformed in any way and thus are considered stable
-    /// (if the ProtoBuf definition does not change) and safe for programmatic use.
-    pub fn as_str_name(&self) -> &'static str {
-        match self {
-            Self::Unspecified => "BENCHMARK_PROBE_UNSPECIFIED",
-            Self::Json => "BENCHMARK_PROBE_JSON",
-            Self::Upload => "BENCHMARK_PROBE_UPLOAD",
-            Self::StreamFirstByte => "BENCHMARK_PROBE_STREAM_FIRST_BYTE",
-            Self::Stream => "BENCHMARK_PROBE_STREAM",
-            Self::Sse => "BENCHMARK_PROBE_SSE",
-            Self::Websocket => "BENCHMARK_PROBE_WEBSOCKET",
-        }
-    }
-    /// Creates an enum from field names used in the ProtoBuf definition.
-    pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
-        match value {
-            "BENCHMARK_PROBE_UNSPECIFIED" => Some(Self::Unspecified),
-            "BENCHMARK_PROBE_JSON" => Some(Self::Json),
-            "BENCHMARK_PROBE_UPLOAD" => Some(Self::Upload),
-            "BENCHMARK_PROBE_STREAM_FIRST_BYTE" => Some(Self::StreamFirstByte),
-            "BENCHMARK_PROBE_STREAM" => Some(Self::Stream),
-            "BENCHMARK_PROBE_SSE" => Some(Self::Sse),
-            "BENCHMARK_PROBE_WEBSOCKET" => Some(Self::Websocket),
             _ => None,
         }
     }

@@ -36,6 +36,7 @@ import {
   targetLabel,
   unstableLines,
 } from './results.ts';
+import { LinkCard, PercentileCard } from './row-details.tsx';
 import { ReleaseChangedNote, RunFacts } from './run-facts.tsx';
 import { RunLoad } from './run-load.tsx';
 import { RunMenu } from './run-menu.tsx';
@@ -118,6 +119,8 @@ export function BenchmarkPage({ initial }: { readonly initial: BenchmarkDetail }
               </Card>
             </>
           )}
+          <LinkCard rows={run.rows} />
+          <PercentileCard rows={run.rows} />
           <RunPrograms programs={run.programs} />
           <RunEvents events={run.events} />
           <RunNotes run={run} />

@@ -17,6 +17,13 @@ export interface PlanDraft {
   readonly connection: BenchmarkPlan['connection'];
   readonly targets: readonly BenchmarkPlan['targets'][number][];
   readonly protocols: readonly BenchmarkPlan['protocols'][number][];
+  readonly server: BenchmarkPlan['labApp']['server'];
+  /** Response delay of the lab's app, in milliseconds. */
+  readonly responseDelay: string;
+  /** Loss of the emulated link, in percent. */
+  readonly loss: string;
+  /** Delay of the emulated link in each direction, in milliseconds. */
+  readonly delay: string;
   /** Null while one of them is invalid. */
   readonly thresholds: BenchmarkPlan['thresholds'] | null;
   /** Null while a field of it is invalid. */
@@ -37,11 +44,13 @@ const firstPlan: BenchmarkPlan = {
 
 /** Scenarios of each upstream. */
 export const scenariosOf: Record<BenchmarkPlan['upstream'], readonly BenchmarkPlan['scenario'][]> = {
-  live: ['matrix', 'burst', 'deploy', 'route-change', 'proxy-upgrade'],
-  lab: ['matrix', 'burst', 'slow-upstream', 'greedy-client', 'latency'],
+  live: ['matrix', 'burst', 'deploy', 'route-change', 'proxy-upgrade', 'wake'],
+  lab: ['matrix', 'burst', 'slow-upstream', 'greedy-client', 'latency', 'packet-loss'],
 };
 /** Scenarios that measure an app through the proxy only. */
-const proxyScenarios: readonly BenchmarkPlan['scenario'][] = ['deploy', 'route-change', 'proxy-upgrade'];
+const proxyScenarios: readonly BenchmarkPlan['scenario'][] = ['deploy', 'route-change', 'proxy-upgrade', 'wake'];
+/** Scenarios that the form starts as a closed loop. */
+const closedScenarios: readonly BenchmarkPlan['scenario'][] = ['packet-loss', 'wake'];
 const RATE = '200';
 /** Time of each phase, so that a deployment fits. */
 const DEPLOY_SECONDS = '10';
@@ -59,6 +68,10 @@ export function draftOf(plan: BenchmarkPlan = firstPlan): PlanDraft {
     connection: plan.connection,
     targets: plan.targets,
     protocols: plan.protocols,
+    server: plan.labApp.server,
+    responseDelay: String(plan.labApp.responseDelayMs),
+    loss: String(plan.link.lossPercent),
+    delay: String(plan.link.delayMs),
     thresholds: plan.thresholds,
     load: plan.load,
   };
@@ -81,15 +94,21 @@ export function planOf(draft: PlanDraft): { readonly plan: BenchmarkPlan; readon
     connection: draft.connection,
     targets: [...draft.targets],
     protocols: [...draft.protocols],
+    labApp: { ...draft.base.labApp, server: draft.server, responseDelayMs: Number(draft.responseDelay) },
+    link: { lossPercent: Number(draft.loss), delayMs: Number(draft.delay) },
     thresholds: draft.thresholds ?? [],
     load: draft.load ?? plainPlan.load,
   };
   const isRate = rate === null || (Number.isInteger(rate) && rate > 0);
+  const isLink = isAmount(draft.loss) && isAmount(draft.delay) && isAmount(draft.responseDelay);
   const hasChoices = plan.protocols.length > 0 && plan.targets.length > 0;
-  return {
-    plan,
-    isComplete: levels !== null && isRate && hasChoices && draft.thresholds !== null && draft.load !== null,
-  };
+  const isFilled = isRate && isLink && hasChoices && draft.thresholds !== null && draft.load !== null;
+  return { plan, isComplete: levels !== null && isFilled };
+}
+
+/** True for a number that is not negative. */
+function isAmount(text: string): boolean {
+  return text.trim() !== '' && Number(text) >= 0;
 }
 
 /** Chooses the upstream. Targets and scenario follow. */
@@ -99,11 +118,11 @@ export function withUpstream(draft: PlanDraft, upstream: PlanDraft['upstream']):
   const protocols = draft.protocols.filter((protocol) => upstream === 'lab' || protocol !== 'http1-cleartext');
   // The lab's app has one path.
   const path = upstream === 'lab' ? '/' : draft.path;
-  const next = { ...draft, upstream, path, targets, protocols };
+  const next = { ...draft, upstream, path, targets, protocols, server: 'own' as const };
   return scenariosOf[upstream].includes(draft.scenario) ? next : withScenario(next, 'matrix');
 }
 
-/** Chooses a scenario. Every one but the matrix and latency is an open loop over HTTP/1.1 with reused connections. */
+/** Chooses a scenario. Every one but the matrix has reused connections, and most have an open loop over HTTP/1.1. */
 export function withScenario(draft: PlanDraft, scenario: PlanDraft['scenario']): PlanDraft {
   if (scenario === 'matrix') return { ...draft, scenario, rate: '', targets: withUpstreamTargets(draft) };
   if (scenario === 'latency') {
@@ -112,7 +131,8 @@ export function withScenario(draft: PlanDraft, scenario: PlanDraft['scenario']):
   return {
     ...draft,
     scenario,
-    rate: draft.rate === '' ? RATE : draft.rate,
+    server: 'own',
+    rate: closedScenarios.includes(scenario) ? '' : draft.rate === '' ? RATE : draft.rate,
     seconds: scenario === 'deploy' ? DEPLOY_SECONDS : draft.seconds,
     concurrency: '16',
     connection: 'reused',

@@ -5,7 +5,14 @@ import { Checkbox, Field, Input, Select } from '@fairlead/ui/input';
 import dynamic from 'next/dynamic';
 import { ALL_METRICS } from '../../common/threshold/threshold-draft.ts';
 import { choicesWith, type PlanDraft, scenariosOf, withScenario, withUpstream } from './plan-draft.ts';
-import { parseConcurrency, protocolLabel, scenarioHint, scenarioLabel, targetLabel } from './results.ts';
+import {
+  labServerLabel,
+  parseConcurrency,
+  protocolLabel,
+  scenarioHint,
+  scenarioLabel,
+  targetLabel,
+} from './results.ts';
 
 const LoadFields = dynamic(() => import('./load-fields.tsx').then((module) => module.LoadFields), { ssr: false });
 const ThresholdFields = dynamic(
@@ -24,7 +31,20 @@ export interface PlanFieldsProps {
 
 const PROTOCOLS = ['http1', 'http2', 'http3'] as const;
 const LAB_PROTOCOLS = ['http1', 'http1-cleartext', 'http2', 'http3'] as const;
-const LAB_TARGETS = ['proxy', 'direct', 'floor', 'nginx', 'haproxy', 'envoy', 'caddy', 'traefik', 'h2o'] as const;
+const LAB_TARGETS = [
+  'proxy',
+  'direct',
+  'floor',
+  'nginx',
+  'haproxy',
+  'envoy',
+  'caddy',
+  'traefik',
+  'h2o',
+  'kamal-proxy',
+  'spooky',
+] as const;
+const LAB_SERVERS = ['own', 'node-cluster', 'uvicorn', 'puma'] as const;
 const CONCURRENCY_MAX = 20_000;
 const SECONDS = [1, 2, 5, 10, 30];
 const ROUNDS = [1, 3, 5, 9];
@@ -73,6 +93,69 @@ export function PlanFields({ draft, hosts, onDraft, errorOf }: PlanFieldsProps) 
             </Select>
           )}
         </Field>
+        {draft.scenario === 'packet-loss' ? (
+          <>
+            <Field label="Packet loss" hint="Percent of packets, in each direction." error={errorOf('link')}>
+              {(control) => (
+                <Input
+                  {...control}
+                  mono
+                  inputMode="decimal"
+                  value={draft.loss}
+                  onChange={(event) => onDraft({ ...draft, loss: event.target.value })}
+                />
+              )}
+            </Field>
+            <Field label="Link delay" hint="Milliseconds in each direction.">
+              {(control) => (
+                <Input
+                  {...control}
+                  mono
+                  inputMode="numeric"
+                  value={draft.delay}
+                  onChange={(event) => onDraft({ ...draft, delay: event.target.value })}
+                />
+              )}
+            </Field>
+          </>
+        ) : null}
+        {isLab && draft.scenario === 'matrix' ? (
+          <>
+            <Field
+              label="App server"
+              hint="Others than the lab’s own must be installed on the server."
+              error={errorOf('labApp')}
+            >
+              {(control) => (
+                <Select
+                  {...control}
+                  value={draft.server}
+                  onChange={({ target }) => {
+                    const server = LAB_SERVERS.find((each) => each === target.value);
+                    if (server !== undefined) onDraft({ ...draft, server });
+                  }}
+                >
+                  {LAB_SERVERS.map((each) => (
+                    <option key={each} value={each}>
+                      {labServerLabel[each]}
+                    </option>
+                  ))}
+                </Select>
+              )}
+            </Field>
+            <Field label="Response delay" hint="Milliseconds before the app answers.">
+              {(control) => (
+                <Input
+                  {...control}
+                  mono
+                  inputMode="numeric"
+                  value={draft.responseDelay}
+                  onChange={(event) => onDraft({ ...draft, responseDelay: event.target.value })}
+                />
+              )}
+            </Field>
+          </>
+        ) : null}
         <Field
           label="Path"
           hint={hasRequests ? 'Not used: requests have their own paths.' : undefined}

@@ -28,6 +28,8 @@ export const targetLabel: Record<ResultRow['target'], string> = {
   caddy: 'Caddy',
   traefik: 'Traefik',
   h2o: 'h2o',
+  'kamal-proxy': 'kamal-proxy',
+  spooky: 'Spooky',
 };
 export const benchmarkTargets = Object.keys(targetLabel) as ResultRow['target'][];
 export const protocolLabel: Record<ResultRow['protocol'], string> = {
@@ -46,6 +48,8 @@ export const scenarioLabel: Record<BenchmarkPlan['scenario'], string> = {
   'route-change': 'Route changes',
   'proxy-upgrade': 'Proxy upgrade',
   latency: 'Latency probes',
+  'packet-loss': 'Packet loss',
+  wake: 'Wake from zero',
 };
 export const scenarioHint: Record<BenchmarkPlan['scenario'], string> = {
   matrix: 'Every target, protocol and concurrency in turn.',
@@ -53,9 +57,17 @@ export const scenarioHint: Record<BenchmarkPlan['scenario'], string> = {
   'slow-upstream': 'As many clients again wait for slow responses.',
   'greedy-client': 'Eight clients download large responses beside the others.',
   deploy: 'The live release is deployed again while requests arrive.',
-  'route-change': 'The proxy gets its routes again ten times a second.',
+  'route-change': 'The proxy gets another route table ten times a second.',
   'proxy-upgrade': 'A new proxy process takes over while requests arrive.',
   latency: 'JSON, upload, stream, server-sent events and WebSocket messages at low load.',
+  'packet-loss': 'The link to the proxies loses and delays packets for one phase.',
+  wake: 'The app sleeps before each row. The first request of each client wakes it.',
+};
+export const labServerLabel: Record<BenchmarkPlan['labApp']['server'], string> = {
+  own: 'Own app',
+  'node-cluster': 'Node.js cluster',
+  uvicorn: 'Uvicorn',
+  puma: 'Puma',
 };
 export const phaseLabel: Record<NonNullable<ResultRow['phase']>, string> = {
   before: 'Before',
@@ -99,6 +111,8 @@ export const targetColor: Record<ResultRow['target'], string> = {
   caddy: 'var(--series-grey)',
   traefik: 'var(--series-grey)',
   h2o: 'var(--series-grey)',
+  'kamal-proxy': 'var(--series-grey)',
+  spooky: 'var(--series-grey)',
 };
 
 /** Apps speak HTTP/1.1: a protocol without direct rows of its own is compared with these. */

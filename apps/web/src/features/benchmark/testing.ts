@@ -13,4 +13,7 @@ export const plainRow = {
   clients: 8,
   unsent: 0,
   noise: null,
+  link: null,
+  appConnections: 0,
+  percentiles: [],
 } as const satisfies Partial<ResultRow>;

@@ -57,6 +57,8 @@ fn row(round: u32) -> BenchmarkRow {
         unsent: 0,
         noise: None,
         probe: None,
+        link: None,
+        app_connections: 0,
     }
 }
 

@@ -495,6 +495,8 @@ fn an_app_that_nobody_asks_sleeps_and_the_next_request_wakes_it_also_after_a_res
     let took = Duration::from_millis(420);
     assert_eq!(world.actions.iter().filter(|action| **action == RolloutAction::Woken { took }).count(), 1);
     assert_eq!(world.state().instances()[0].detail, "Woken by a request in 0.42 s.");
+    world.event(RolloutEvent::Sleep);
+    assert!(world.state().sleeps(), "a benchmark asked for it");
 }
 
 #[test]

@@ -1,0 +1,113 @@
+//! Programs that the lab starts and that others made: where they are, their version, configuration and arguments.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use aws_lc_rs::digest::{SHA256, digest};
+use fairlead_model::LabApp;
+use tokio::process::Command;
+use tokio::time::timeout;
+
+/// Folders of programs beside those in `PATH`: servers live there, and a service's path may lack it.
+const SYSTEM_FOLDERS: [&str; 3] = ["/usr/sbin", "/usr/local/sbin", "/usr/local/bin"];
+const VERSION_CHARS_MAX: usize = 120;
+const VERSION_TIMEOUT: Duration = Duration::from_secs(10);
+/// Bytes of a digest that stand for a version.
+const DIGEST_BYTES: usize = 8;
+
+/// Program with its configuration. Names between at signs are those of `Values`.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Program {
+    pub(crate) name: &'static str,
+    /// Arguments that print its version; empty: it prints none.
+    pub(crate) version: &'static [&'static str],
+    /// Configuration files as (name, template). The first one is named by its arguments.
+    pub(crate) files: &'static [(&'static str, &'static str)],
+    /// Arguments of a start. `@CONFIG@` is the path of the first file.
+    pub(crate) arguments: &'static [&'static str],
+    /// Environment of a start.
+    pub(crate) environment: &'static [(&'static str, &'static str)],
+}
+
+/// Number of routes beside the measured one in Fairlead's table.
+const OTHER_ROUTES: usize = 999;
+
+impl Program {
+    /// Returns the program's file: first of `folders`, then of `PATH` and the folders of servers.
+    pub(crate) fn find(&self, folders: &[PathBuf]) -> Option<PathBuf> {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let system = SYSTEM_FOLDERS.iter().map(PathBuf::from);
+        // An empty entry would be the working directory.
+        let entries = std::env::split_paths(&path).filter(|folder| !folder.as_os_str().is_empty());
+        let mut files = folders.iter().cloned().chain(entries).chain(system);
+        files.find_map(|folder| Some(folder.join(self.name)).filter(|file| is_program(file)))
+    }
+
+    /// Returns the first line with a digit that the program prints as its version, or the digest of one that prints none.
+    pub(crate) async fn version(&self, program: &Path) -> std::io::Result<String> {
+        if self.version.is_empty() {
+            let bytes = tokio::fs::read(program).await?;
+            let digest = digest(&SHA256, &bytes);
+            let hex = digest.as_ref().iter().take(DIGEST_BYTES).map(|byte| format!("{byte:02x}"));
+            return Ok(format!("sha256:{}", hex.collect::<String>()));
+        }
+        let output = Command::new(program).args(self.version).stdin(Stdio::null()).kill_on_drop(true).output();
+        let output = timeout(VERSION_TIMEOUT, output).await??;
+        let text = [output.stdout, output.stderr].concat();
+        let text = String::from_utf8_lossy(&text);
+        let line = text.lines().map(str::trim).find(|line| line.bytes().any(|byte| byte.is_ascii_digit()));
+        Ok(line.unwrap_or_default().chars().take(VERSION_CHARS_MAX).collect())
+    }
+
+    /// Returns its configuration files as one text.
+    pub(crate) fn configuration(&self) -> String {
+        self.files.iter().map(|(_, text)| *text).collect::<Vec<_>>().join("\n")
+    }
+}
+
+fn is_program(file: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    file.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
+}
+
+/// Returns the values of a template's names for all programs alike.
+pub(crate) struct Values {
+    pub(crate) folder: PathBuf,
+    pub(crate) certificate: PathBuf,
+    pub(crate) app: SocketAddr,
+    pub(crate) https_port: u16,
+    pub(crate) http_port: u16,
+    pub(crate) metrics_port: u16,
+    pub(crate) workers: usize,
+    pub(crate) response: LabApp,
+}
+
+impl Values {
+    /// Fills in the names between at signs. `config`: path of the first file.
+    pub(crate) fn fill(&self, template: &str, config: &Path) -> String {
+        let values = [
+            ("@CONFIG@", config.display().to_string()),
+            ("@FOLDER@", self.folder.display().to_string()),
+            ("@CERTIFICATE@", self.certificate.display().to_string()),
+            ("@APP@", self.app.to_string()),
+            ("@APP_HOST@", self.app.ip().to_string()),
+            ("@APP_PORT@", self.app.port().to_string()),
+            ("@HTTPS_PORT@", self.https_port.to_string()),
+            ("@HTTP_PORT@", self.http_port.to_string()),
+            ("@METRICS_PORT@", self.metrics_port.to_string()),
+            ("@WORKERS@", self.workers.to_string()),
+            ("@RESPONSE_BYTES@", self.response.response_bytes.to_string()),
+            ("@RESPONSE_DELAY_MS@", self.response.response_delay.as_millis().to_string()),
+        ];
+        let text = values.iter().fold(template.to_owned(), |text, (name, value)| text.replace(name, value));
+        // Last, because it is long.
+        if text.contains("@OTHER_ROUTES@") { text.replace("@OTHER_ROUTES@", &other_routes()) } else { text }
+    }
+}
+
+fn other_routes() -> String {
+    let route = |number| format!("[[routes]]\nhost = \"other-{number}.localhost\"\npath = \"/\"\napp = \"bench\"\n");
+    (0..OTHER_ROUTES).map(route).collect::<Vec<_>>().join("\n")
+}
