@@ -1,10 +1,11 @@
 // Generated from packages/contract/src/capabilities.ts.
 /// Capabilities of this agent version; it rejects a whole desired state that requires others.
-pub const CAPABILITIES: [&str; 35] = [
+pub const CAPABILITIES: [&str; 36] = [
     "app",
     "autoscaling",
     "benchmark",
     "benchmark.gate",
+    "benchmark.gate_relative",
     "benchmark.http3",
     "benchmark.lab",
     "build",
