@@ -24,7 +24,7 @@ pub use benchmark::{
     BenchmarkPhase, BenchmarkPlan, BenchmarkProgram, BenchmarkProtocol, BenchmarkRow, BenchmarkScenario,
     BenchmarkTarget, LabApp, NetworkPath,
 };
-pub use benchmark_gate::{BenchmarkGate, BenchmarkMetric, BenchmarkThreshold, ThresholdBound};
+pub use benchmark_gate::{BenchmarkGate, BenchmarkMetric, BenchmarkThreshold, GateProgress, ThresholdBound};
 pub use certificate::{
     AcmeAccount, AcmeChallenge, AcmeOrder, AcmeProof, AcmeStep, CertificateSpec, CertificateStatus, IssuedCertificate,
     SealedKey,

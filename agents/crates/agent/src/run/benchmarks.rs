@@ -11,7 +11,7 @@ use fairlead_bench::{
 use fairlead_lab::{Lab, LabError, LabSetup};
 use fairlead_model::{
     BenchmarkGate, BenchmarkPlan, BenchmarkProgram, BenchmarkRow, BenchmarkScenario, BenchmarkStatus, DesiredState,
-    Failure, RunId, UpstreamAddress, WorkState,
+    Failure, GateProgress, RunId, UpstreamAddress, WorkState,
 };
 use fairlead_runtime::MeasureGate;
 use tokio::sync::mpsc;
@@ -203,9 +203,12 @@ impl MeasureGate for BenchmarkGates {
         &'a self,
         gate: &'a BenchmarkGate,
         address: &'a UpstreamAddress,
-        on_row: &'a (dyn Fn(BenchmarkRow) + Send + Sync),
+        live: Option<&'a UpstreamAddress>,
+        on_progress: &'a (dyn Fn(GateProgress) + Send + Sync),
     ) -> Pin<Box<dyn Future<Output = Result<(), Failure>> + Send + 'a>> {
-        Box::pin(async move { run_gate(gate, address, &self.turns, on_row).await.map_err(|error| error.failure()) })
+        Box::pin(async move {
+            run_gate(gate, address, live, &self.turns, on_progress).await.map_err(|error| error.failure())
+        })
     }
 }
 
