@@ -81,6 +81,39 @@ test('a release that meets its gate goes live, one that misses it never gets a r
   expect(app).toMatchObject({ status: 'healthy', liveRelease: { number: 2 } });
 });
 
+test('a gate relative to the live release measures both, and a plan of the repository is saved', async () => {
+  const repository = await system.repositories.create('compared', respondingApp('one'));
+  const relative = (max: number) => ({
+    benchmarkGate: { ...gate, thresholds: [{ metric: 'p50_ms' as const, max, relativeTo: 'live' as const }] },
+  });
+  const appId = await dashboard.createApp('compared', repository, { settings: relative(0.001) });
+  const first = await dashboard.deploy({ appId });
+  expect(first).toMatchObject({ state: 'live' });
+  // Without a live release there is nothing to compare with.
+  expect(first.servers[0]?.gate).toMatchObject({ outcome: 'passed', liveRows: [], thresholds: [{ cells: [] }] });
+
+  await repository.commit('Answer two, and hold a plan', {
+    ...respondingApp('two'),
+    'fairlead.bench.json': JSON.stringify({ format: 'fairlead-plan-1', name: 'Nightly', plan: { concurrency: [4] } }),
+  });
+  const missed = await dashboard.deploy({ appId });
+  expect(missed).toMatchObject({ state: 'failed', failureCode: 'benchmark.threshold_missed' });
+  expect(missed.failureMessage).toContain('× that of the live release, and the gate wants at most 0.001 ×');
+  expect(missed.servers[0]?.gate).toMatchObject({ outcome: 'failed', rows: [{}, {}, {}], liveRows: [{}, {}, {}] });
+  expect(missed.plan).toContain('fairlead.bench.json is the benchmark plan Nightly.');
+  const plans = await dashboard.owner.benchmarkPlan.list.query({ appId });
+  expect(plans.items).toMatchObject([{ name: 'Nightly', isFromRepository: true, plan: { concurrency: [4] } }]);
+
+  await dashboard.owner.config.update.mutate({ appId, settings: relative(1000) });
+  await repository.commit('Answer three, without a plan', { ...respondingApp('three'), 'fairlead.bench.json': null });
+  const passed = await dashboard.deploy({ appId });
+  expect(passed).toMatchObject({ state: 'live' });
+  expect(passed.servers[0]?.gate?.thresholds[0]?.cells[0]).toMatchObject({ interval: { low: expect.any(Number) } });
+  expect((await dashboard.owner.benchmarkPlan.list.query({ appId })).items).toMatchObject([
+    { isFromRepository: false },
+  ]);
+});
+
 test('a cancel ends the load of a gate and the instance under it, and the old release keeps serving', async () => {
   const repository = await system.repositories.create('cancelled', respondingApp('one'));
   const appId = await dashboard.createApp('cancelled', repository);

@@ -8,6 +8,8 @@ export const capabilities = {
   autoscaling: 'Starts and stops instances of an app with its load.',
   benchmark: 'Runs benchmarks of an app, through the proxy and directly.',
   'benchmark.gate': 'Measures a new release before it gets requests, and fails the rollout on a missed threshold.',
+  'benchmark.gate_relative':
+    'Measures the live release in turn with the new one, for thresholds of a benchmark gate that are relative to it.',
   'benchmark.http3': 'Runs benchmarks over HTTP/3.',
   'benchmark.lab': 'Runs scenarios, rates and fresh connections, and compares proxies before an app of its own.',
   'benchmark.latency': 'Measures latency probes such as uploads, streams, server-sent events and WebSocket messages.',

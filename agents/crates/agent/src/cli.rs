@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use fairlead_build::{Mirrors, is_usable};
+use fairlead_model::UpstreamAddress;
 
 /// Fairlead's agent: runs the apps of one server and the proxy in front of them.
 #[derive(Debug, Parser)]
@@ -182,11 +183,32 @@ pub(crate) struct UninstallArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct BenchArgs {
-    /// The plan, as JSON.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) plan: PathBuf,
-    /// Print one JSON line a row instead of a table.
-    #[arg(long)]
+    /// Plan document to run (fairlead-plan-1), as a repository holds it.
+    #[arg(value_name = "FILE", required_unless_present = "campaign")]
+    pub(crate) file: Option<PathBuf>,
+    /// Write the rows to a file instead of standard output.
+    #[arg(long, value_name = "FILE", requires = "file")]
+    pub(crate) output: Option<PathBuf>,
+    /// Address of the proxy's HTTPS listener, for the plan of a live app.
+    #[arg(long, value_name = "IP:PORT", requires = "file")]
+    pub(crate) proxy: Option<SocketAddr>,
+    /// Process of that proxy, to measure its CPU and memory.
+    #[arg(long, value_name = "PID", requires = "proxy")]
+    pub(crate) proxy_pid: Option<u32>,
+    /// Certificates to trust for that proxy, and no others (PEM).
+    #[arg(long, value_name = "FILE", requires = "proxy")]
+    pub(crate) ca_file: Option<PathBuf>,
+    /// Address of the app: IP:PORT, unix:PATH, or ns:IP:PORT@PATH in a network of its own.
+    #[arg(long, value_name = "ADDRESS", requires = "file")]
+    pub(crate) direct: Option<UpstreamAddress>,
+    /// Folders of other proxies for the lab, separated by colons and searched before PATH.
+    #[arg(long, value_name = "DIRS", env = "FAIRLEAD_BENCH_PATH")]
+    pub(crate) bench_path: Option<OsString>,
+    /// Compare the contenders of a campaign, as JSON, instead of running a plan.
+    #[arg(long, alias = "plan", value_name = "FILE", conflicts_with = "file")]
+    pub(crate) campaign: Option<PathBuf>,
+    /// With --campaign: print one JSON line a row instead of a table.
+    #[arg(long, requires = "campaign")]
     pub(crate) json: bool,
 }
 

@@ -19,8 +19,7 @@ pub(crate) fn read(folders: &Folders, isolation: &Isolation) -> io::Result<HostI
         os: operating_system(),
         kernel: system.release().to_string_lossy().into_owned(),
         arch: std::env::consts::ARCH.into(),
-        cpu_count: std::thread::available_parallelism()
-            .map_or(1, |count| u32::try_from(count.get()).unwrap_or(u32::MAX)),
+        cpu_count: cpu_count(),
         memory_bytes: sample.memory_total_bytes,
         disk_bytes: sample.disk_total_bytes,
         isolation_off: isolation.off().to_vec(),
@@ -30,8 +29,12 @@ pub(crate) fn read(folders: &Folders, isolation: &Isolation) -> io::Result<HostI
     })
 }
 
+pub(crate) fn cpu_count() -> u32 {
+    std::thread::available_parallelism().map_or(1, |count| u32::try_from(count.get()).unwrap_or(u32::MAX))
+}
+
 /// The distribution's own name for itself (os-release(5)); "Linux" when it has none.
-fn operating_system() -> String {
+pub(crate) fn operating_system() -> String {
     let text = ["/etc/os-release", "/usr/lib/os-release"].iter().find_map(|path| std::fs::read_to_string(path).ok());
     let name = text.as_deref().and_then(|text| {
         text.lines()

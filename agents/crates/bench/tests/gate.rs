@@ -11,8 +11,8 @@ use std::time::Duration;
 use fairlead_base::CancellationToken;
 use fairlead_bench::{GateError, MeasurementTurns, Targets, run_gate, run_plan};
 use fairlead_model::{
-    BenchmarkGate, BenchmarkMetric, BenchmarkProtocol, BenchmarkRow, BenchmarkTarget, BenchmarkThreshold, NetworkPath,
-    ThresholdBound,
+    BenchmarkGate, BenchmarkMetric, BenchmarkProtocol, BenchmarkRow, BenchmarkTarget, BenchmarkThreshold, GateProgress,
+    NetworkPath, ThresholdBound,
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
@@ -61,7 +61,12 @@ fn gate(thresholds: Vec<BenchmarkThreshold>) -> BenchmarkGate {
 }
 
 fn success() -> BenchmarkThreshold {
-    BenchmarkThreshold { metric: BenchmarkMetric::SuccessPercent, bound: ThresholdBound::Min, thousandths: 100_000 }
+    BenchmarkThreshold {
+        metric: BenchmarkMetric::SuccessPercent,
+        bound: ThresholdBound::Min,
+        thousandths: 100_000,
+        relative: false,
+    }
 }
 
 fn impossible() -> BenchmarkThreshold {
@@ -69,6 +74,7 @@ fn impossible() -> BenchmarkThreshold {
         metric: BenchmarkMetric::RequestsPerSecond,
         bound: ThresholdBound::Min,
         thousandths: 1_000_000_000_000,
+        relative: false,
     }
 }
 
@@ -77,7 +83,11 @@ async fn rounds_are_reported_and_thresholds_decide() {
     let (address, _, head) = app(OK).await;
     let rows = Mutex::new(Vec::new());
     let turns = MeasurementTurns::default();
-    run_gate(&gate(vec![success()]), &address.into(), &turns, |row| rows.lock().unwrap().push(row)).await.unwrap();
+    let on_progress = |progress| match progress {
+        GateProgress::New(row) => rows.lock().unwrap().push(row),
+        other => panic!("{other:?}"),
+    };
+    run_gate(&gate(vec![success()]), &address.into(), None, &turns, on_progress).await.unwrap();
     let rows = rows.into_inner().unwrap();
     assert_eq!(rows.iter().map(|row| row.round).collect::<Vec<_>>(), [0, 1]);
     for row in &rows {
@@ -89,7 +99,8 @@ async fn rounds_are_reported_and_thresholds_decide() {
     assert!(head.starts_with("get /up?deep=1 "), "{head}");
     assert!(head.contains(&format!("host: {}", support::HOST)), "{head}");
 
-    let error = run_gate(&gate(vec![success(), impossible()]), &address.into(), &turns, |_| {}).await.unwrap_err();
+    let error =
+        run_gate(&gate(vec![success(), impossible()]), &address.into(), None, &turns, |_| {}).await.unwrap_err();
     let failure = error.failure();
     assert_eq!(failure.code, "benchmark.threshold_missed");
     assert!(failure.message.contains("at least 1000000000 requests/s"), "{}", failure.message);
@@ -99,7 +110,7 @@ async fn rounds_are_reported_and_thresholds_decide() {
 async fn an_app_without_a_successful_response_has_not_passed() {
     let (address, ..) = app(BROKEN).await;
     let turns = MeasurementTurns::default();
-    let error = run_gate(&gate(vec![success()]), &address.into(), &turns, |_| {}).await.unwrap_err();
+    let error = run_gate(&gate(vec![success()]), &address.into(), None, &turns, |_| {}).await.unwrap_err();
     assert!(matches!(error, GateError::NotMeasured(_)), "{error}");
     assert!(error.to_string().contains("it answered 500"), "{error}");
     assert_eq!(error.failure().code, "benchmark.gate_failed");
@@ -119,7 +130,7 @@ async fn a_gate_and_a_benchmark_never_measure_at_the_same_time() {
     let address = address.into();
     let (run, gate) = tokio::join!(
         run_plan(&plan, &targets, &turns, CancellationToken::new(), &mut on_row),
-        run_gate(&gate, &address, &turns, |_| note("round")),
+        run_gate(&gate, &address, None, &turns, |_| note("round")),
     );
     run.unwrap();
     gate.unwrap();
@@ -133,7 +144,7 @@ async fn a_dropped_gate_ends_its_load_and_its_turn() {
     let long = BenchmarkGate { duration: Duration::from_secs(30), ..gate(vec![success()]) };
     let load = {
         let turns = turns.clone();
-        tokio::spawn(async move { run_gate(&long, &address.into(), &turns, |_| {}).await })
+        tokio::spawn(async move { run_gate(&long, &address.into(), None, &turns, |_| {}).await })
     };
     while open.load(Ordering::Relaxed) < 4 {
         tokio::task::yield_now().await;
@@ -143,5 +154,47 @@ async fn a_dropped_gate_ends_its_load_and_its_turn() {
     while open.load(Ordering::Relaxed) > 0 {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
-    run_gate(&gate(vec![success()]), &address.into(), &turns, |_| {}).await.unwrap();
+    run_gate(&gate(vec![success()]), &address.into(), None, &turns, |_| {}).await.unwrap();
+}
+
+fn relative(thousandths: u64) -> BenchmarkThreshold {
+    BenchmarkThreshold { metric: BenchmarkMetric::P50Ms, bound: ThresholdBound::Max, thousandths, relative: true }
+}
+
+#[tokio::test]
+async fn a_relative_gate_measures_new_and_live_release_in_turn() {
+    let (new, ..) = app(OK).await;
+    let (live, ..) = app(OK).await;
+    let turns = MeasurementTurns::default();
+    let order = Mutex::new(Vec::new());
+    let note = |progress| {
+        order.lock().unwrap().push(match progress {
+            GateProgress::New(row) => format!("new {}", row.round),
+            GateProgress::Live(row) => format!("live {}", row.round),
+            GateProgress::NotComparable(reason) => reason,
+        });
+    };
+    let live = live.into();
+    run_gate(&gate(vec![relative(1_000_000)]), &new.into(), Some(&live), &turns, note).await.unwrap();
+    assert_eq!(*order.lock().unwrap(), ["new 0", "live 0", "new 1", "live 1"]);
+    let error = run_gate(&gate(vec![relative(1)]), &new.into(), Some(&live), &turns, |_| {}).await.unwrap_err();
+    assert!(error.to_string().contains("× that of the live release, and the gate wants at most 0.001 ×"), "{error}");
+}
+
+#[tokio::test]
+async fn a_relative_threshold_passes_without_a_live_release_to_compare_with() {
+    let (new, ..) = app(OK).await;
+    let (broken, ..) = app(BROKEN).await;
+    let (broken, turns) = (broken.into(), MeasurementTurns::default());
+    for (live, reason) in [(None, "there is none on this server"), (Some(&broken), "it answered 500")] {
+        let notes = Mutex::new(Vec::new());
+        let note = |progress| match progress {
+            GateProgress::NotComparable(reason) => notes.lock().unwrap().push(reason),
+            GateProgress::New(_) => {}
+            GateProgress::Live(row) => panic!("{row:?}"),
+        };
+        run_gate(&gate(vec![relative(1)]), &new.into(), live, &turns, note).await.unwrap();
+        let notes = notes.into_inner().unwrap();
+        assert!(matches!(notes.as_slice(), [note] if note.contains(reason)), "{notes:?}");
+    }
 }

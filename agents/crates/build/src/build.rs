@@ -356,6 +356,7 @@ pub(crate) fn artifact(digest: String, size_bytes: u64, kind: fairlead_model::Ar
             health_path: plan.health_path,
             release_command: plan.release_command,
             listens_on_socket: plan.listens_on_socket,
+            benchmark_plan: plan.benchmark_plan,
         },
     }
 }

@@ -3,6 +3,7 @@
 
 #![allow(missing_docs, reason = "names of variants and fields say it all")]
 
+mod benchmark_plan;
 mod command_line;
 mod container;
 mod database;
@@ -82,6 +83,7 @@ pub fn inspect(source: &Files, plan_request: PlanRequest<'_>) -> Result<BuildMet
     let manifest = manifest::read(files)?;
     let procfile = procfile::read(files)?;
     let expected_variables = env_example::expected(files);
+    let (benchmark_plan, plan_problem) = benchmark_plan::read(files);
     if let Some(file) = container::chosen(files, &manifest, plan_request)? {
         let mut plan = Plan { expected_variables, runtime: "docker".to_owned(), ..Plan::default() };
         plan.health_path.clone_from(&manifest.run.health_path);
@@ -93,6 +95,8 @@ pub fn inspect(source: &Files, plan_request: PlanRequest<'_>) -> Result<BuildMet
         }
         plan.say(format!("Found `{file}` in {}; the container engine builds it.", plan_request.shown));
         // The image's own start command applies unless the settings have one.
+        plan.benchmark_plan = benchmark_plan;
+        plan.sentences.extend(plan_problem);
         plan.start =
             first_given(&[&manifest.run.start_command, &plan_request.overrides.start_command]).unwrap_or_default();
         finish(&mut plan, &manifest, None);
@@ -106,6 +110,8 @@ pub fn inspect(source: &Files, plan_request: PlanRequest<'_>) -> Result<BuildMet
     let asked = PlanOverrides { start: start.as_deref(), output: output.map(String::as_str) };
     let mut plan = detect(AppSource { app: files, asked, shown: plan_request.shown }, plan_request)?;
     plan.expected_variables = expected_variables;
+    plan.benchmark_plan = benchmark_plan;
+    plan.sentences.extend(plan_problem);
     plan.health_path.clone_from(&manifest.run.health_path);
     if let Some(install) = first_given(&[&manifest.build.install_command, &plan_request.overrides.install_command]) {
         plan.install = replaced(&plan.install, install);

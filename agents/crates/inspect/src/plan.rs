@@ -76,6 +76,8 @@ pub struct Plan {
     pub release_command: Vec<String>,
     /// True if it listens on a Unix socket instead of a port.
     pub listens_on_socket: bool,
+    /// Content of fairlead.bench.json; empty: none. `None`: unreadable.
+    pub benchmark_plan: Option<String>,
 }
 
 impl Plan {

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::BenchmarkRow;
+
 /// Load on one new instance before it gets traffic.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BenchmarkGate {
@@ -25,7 +27,13 @@ pub struct BenchmarkGate {
 impl BenchmarkGate {
     /// Returns the time that the load takes, without waiting.
     pub fn load_time(&self) -> Duration {
-        (self.duration + self.warmup) * self.rounds
+        let measured = if self.compares() { 2 } else { 1 };
+        (self.duration + self.warmup) * self.rounds * measured
+    }
+
+    /// Returns whether the live release is measured too.
+    pub fn compares(&self) -> bool {
+        self.thresholds.iter().any(|threshold| threshold.relative)
     }
 }
 
@@ -34,8 +42,22 @@ impl BenchmarkGate {
 pub struct BenchmarkThreshold {
     pub metric: BenchmarkMetric,
     pub bound: ThresholdBound,
-    /// Limit in thousandths of the metric's unit.
+    /// Limit in thousandths of the metric's unit, or of the ratio.
     pub thousandths: u64,
+    /// True: the ratio to the live release is limited. Without a live release the threshold passes.
+    #[serde(default)]
+    pub relative: bool,
+}
+
+/// Progress of a benchmark gate.
+#[derive(Debug, Clone, PartialEq)]
+pub enum GateProgress {
+    /// The new release was measured.
+    New(BenchmarkRow),
+    /// The live release was measured.
+    Live(BenchmarkRow),
+    /// The live release can't be measured, for this reason.
+    NotComparable(String),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -55,4 +77,23 @@ pub enum BenchmarkMetric {
     P99Ms,
     /// Share of 2xx responses among all responses and failed requests.
     SuccessPercent,
+    /// CPU time of the proxy for one request. A gate measures no proxy, so it has no such threshold.
+    CpuUsPerRequest,
+    /// PSS of the proxy. A gate has no such threshold either.
+    MemoryBytes,
+}
+
+impl BenchmarkMetric {
+    /// Returns the name of the metric in plans.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::RequestsPerSecond => "requests_per_second",
+            Self::P50Ms => "p50_ms",
+            Self::P90Ms => "p90_ms",
+            Self::P99Ms => "p99_ms",
+            Self::SuccessPercent => "success_percent",
+            Self::CpuUsPerRequest => "cpu_us_per_request",
+            Self::MemoryBytes => "memory_bytes",
+        }
+    }
 }

@@ -25,7 +25,7 @@ pub use benchmark::{
     BenchmarkRequest, BenchmarkRow, BenchmarkScenario, BenchmarkStage, BenchmarkTarget, LabApp, LabServer,
     LinkCondition, LinkCounters, LinkReport, MachineNoise, NetworkPath,
 };
-pub use benchmark_gate::{BenchmarkGate, BenchmarkMetric, BenchmarkThreshold, ThresholdBound};
+pub use benchmark_gate::{BenchmarkGate, BenchmarkMetric, BenchmarkThreshold, GateProgress, ThresholdBound};
 pub use certificate::{
     AcmeAccount, AcmeChallenge, AcmeOrder, AcmeProof, AcmeStep, CertificateSpec, CertificateStatus, IssuedCertificate,
     SealedKey,

@@ -204,6 +204,9 @@ pub struct BuildManifest {
     /// True if a committed fairlead.toml sets a Unix socket instead of a port.
     #[serde(default)]
     pub listens_on_socket: bool,
+    /// Content of a committed fairlead.bench.json; empty: none. `None`: unreadable.
+    #[serde(default)]
+    pub benchmark_plan: Option<String>,
 }
 
 /// Current status of a build.
@@ -235,6 +238,9 @@ pub struct RolloutStatus {
     /// Measured rounds of its benchmark gate.
     #[serde(default)]
     pub benchmark_rows: Vec<BenchmarkRow>,
+    /// Measured rounds of the live release beside them.
+    #[serde(default)]
+    pub live_benchmark_rows: Vec<BenchmarkRow>,
 }
 
 /// Current status of a benchmark run.

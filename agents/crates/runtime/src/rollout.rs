@@ -205,7 +205,7 @@ impl AppState {
                 self.advance_refused(generation, &error, now, actions);
             }
             RolloutEvent::InFlight { instance, count, at } => self.in_flight(&instance, count, at, now, actions),
-            RolloutEvent::GateRow(deployment, row) => self.gate_row(&deployment, *row, actions),
+            RolloutEvent::GateProgress(deployment, progress) => self.gate_progress(&deployment, *progress, actions),
             RolloutEvent::GateMeasured(deployment, verdict) => self.gate_measured(&deployment, verdict, now, actions),
             RolloutEvent::Traffic(side, traffic) => self.count_traffic(&side, &traffic),
             RolloutEvent::Load(load) => {

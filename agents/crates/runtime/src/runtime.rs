@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 use fairlead_base::{Folders, StateFileError, Trash};
 use fairlead_engine::Engine;
 use fairlead_model::{
-    AppKey, AppSpec, BenchmarkGate, BenchmarkRow, DeploymentId, Failure, InstanceId, InstanceStatus, LogLine,
+    AppKey, AppSpec, BenchmarkGate, DeploymentId, Failure, GateProgress, InstanceId, InstanceStatus, LogLine,
     ReleaseSpec, RolloutStatus, UpstreamAddress,
 };
 use fairlead_secret::SealingKey;
@@ -58,13 +58,14 @@ pub trait PrepareRelease: Send + Sync + 'static {
 
 /// Puts the load of a benchmark gate on an instance.
 pub trait MeasureGate: Send + Sync + 'static {
-    /// Measures the instance at `address`, calls `on_row` after each round, and returns whether all thresholds are met.
-    /// Dropping the future ends the load.
+    /// Measures the instance at `address`, calls `on_progress` after each measurement, and returns whether all thresholds are
+    /// met. `live`: an instance of the live release to compare with. Dropping the future ends the load.
     fn measure<'a>(
         &'a self,
         gate: &'a BenchmarkGate,
         address: &'a UpstreamAddress,
-        on_row: &'a (dyn Fn(BenchmarkRow) + Send + Sync),
+        live: Option<&'a UpstreamAddress>,
+        on_progress: &'a (dyn Fn(GateProgress) + Send + Sync),
     ) -> Pin<Box<dyn Future<Output = Result<(), Failure>> + Send + 'a>>;
 }
 

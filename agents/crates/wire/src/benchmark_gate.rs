@@ -15,7 +15,8 @@ pub(crate) fn benchmark_gate(at: &str, spec: agent::BenchmarkGate) -> Result<Ben
     within(at, "rounds", spec.rounds.into(), 1, 9)?;
     within(at, "duration_ms", spec.duration_ms.into(), 100, 30_000)?;
     within(at, "warmup_ms", spec.warmup_ms.into(), 0, 5_000)?;
-    let load_ms = u64::from(spec.rounds) * (u64::from(spec.duration_ms) + u64::from(spec.warmup_ms));
+    let measured = if spec.thresholds.iter().any(|limit| limit.relative) { 2 } else { 1 };
+    let load_ms = measured * u64::from(spec.rounds) * (u64::from(spec.duration_ms) + u64::from(spec.warmup_ms));
     within(at, "load_ms", load_ms, 1, LOAD_MS_MAX)?;
     within(at, "thresholds", spec.thresholds.len() as u64, 1, 20)?;
     let thresholds = spec.thresholds.iter().map(|limit| threshold(&format!("{at}.thresholds"), limit));
@@ -44,7 +45,7 @@ fn threshold(at: &str, spec: &agent::BenchmarkThreshold) -> Result<BenchmarkThre
         Some(agent::benchmark_threshold::Bound::MinThousandths(limit)) => (ThresholdBound::Min, limit),
         None => return Err(wrong(at, "has no bound")),
     };
-    Ok(BenchmarkThreshold { metric, bound, thousandths })
+    Ok(BenchmarkThreshold { metric, bound, thousandths, relative: spec.relative })
 }
 
 #[cfg(test)]
@@ -62,6 +63,7 @@ mod tests {
             thresholds: vec![agent::BenchmarkThreshold {
                 metric: agent::BenchmarkMetric::P99Ms.into(),
                 bound: Some(agent::benchmark_threshold::Bound::MaxThousandths(20_500)),
+                relative: false,
             }],
         }
     }
@@ -69,10 +71,22 @@ mod tests {
     #[test]
     fn a_gate_keeps_its_thresholds_exactly() {
         let gate = benchmark_gate("gate", spec()).unwrap();
-        let threshold =
-            BenchmarkThreshold { metric: BenchmarkMetric::P99Ms, bound: ThresholdBound::Max, thousandths: 20_500 };
+        let threshold = BenchmarkThreshold {
+            metric: BenchmarkMetric::P99Ms,
+            bound: ThresholdBound::Max,
+            thousandths: 20_500,
+            relative: false,
+        };
         assert_eq!(gate.thresholds, [threshold]);
         assert_eq!(gate.load_time().as_millis(), 7_500);
+
+        let mut relative = spec();
+        relative.thresholds[0].relative = true;
+        let gate = benchmark_gate("gate", relative.clone()).unwrap();
+        assert!(gate.thresholds[0].relative);
+        assert_eq!(gate.load_time().as_millis(), 15_000, "the live release is measured too");
+        relative.duration_ms = 12_000;
+        assert!(benchmark_gate("gate", relative).is_err());
     }
 
     #[test]

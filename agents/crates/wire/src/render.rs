@@ -154,6 +154,7 @@ fn rollout(status: model::RolloutStatus) -> agent::RolloutStatus {
         steps: status.steps.into_iter().map(step).collect(),
         failure: status.failure.map(failure),
         benchmark_rows: status.benchmark_rows.into_iter().map(benchmark::row).collect(),
+        live_benchmark_rows: status.live_benchmark_rows.into_iter().map(benchmark::row).collect(),
     }
 }
 
@@ -201,6 +202,7 @@ fn artifact(artifact: model::Artifact) -> agent::Artifact {
         health_path: manifest.health_path,
         release_command: manifest.release_command,
         listens_on_socket: manifest.listens_on_socket,
+        benchmark_plan: manifest.benchmark_plan,
     }
 }
 

@@ -3,6 +3,7 @@ import { type BenchmarkPlanId, type OrganizationId, parseId } from '@fairlead/co
 import { benchmarkPlanSchema, createBenchmark } from '../benchmark/index.ts';
 import { type Actor, AppError, type Ctx, type SystemCtx } from '../kernel/index.ts';
 import { nextSlot } from './next-slot.ts';
+import { requireSchedulable } from './schedulable.ts';
 
 export interface DuePlan {
   readonly organizationId: OrganizationId;
@@ -69,6 +70,8 @@ async function start(ctx: Ctx, { id, appId, environmentId, plan }: StoredPlan) {
     plan: benchmarkPlanSchema.parse(plan),
   };
   try {
+    // A repository may change the scenario of a plan that has a schedule.
+    requireSchedulable(id, input.plan);
     const { runId } = await createBenchmark(ctx, input, 'schedule');
     return { runId, skip: null };
   } catch (error) {

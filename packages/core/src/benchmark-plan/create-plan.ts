@@ -12,7 +12,7 @@ export async function createPlan(ctx: Ctx, { name, plan, ...where }: CreatePlanI
   const { tx, organizationId } = ctx;
   const { appId, appName, environmentId } = await requirePlacement(ctx, where);
   await lockApps(ctx, [appId]);
-  if ((await tx.benchmarkPlan.count({ where: { appId, organizationId } })) >= plansMax) {
+  if ((await tx.benchmarkPlan.count({ where: { appId, organizationId, isFromRepository: false } })) >= plansMax) {
     throw new AppError('benchmark_plan.too_many', { appId });
   }
   const id = newId('bpl');

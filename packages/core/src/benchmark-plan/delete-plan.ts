@@ -2,12 +2,14 @@
 import { recordAudit } from '../audit/index.ts';
 import type { Ctx } from '../kernel/index.ts';
 import type { SavedPlanRef } from './schema.ts';
-import { lockPlan } from './store.ts';
+import { lockPlan, requireOwnPlan } from './store.ts';
 
-/** Throws benchmark_plan.not_found. */
+/** Throws benchmark_plan.not_found and benchmark_plan.from_repository. */
 export async function deletePlan(ctx: Ctx, { planId }: SavedPlanRef): Promise<SavedPlanRef> {
   const { tx, organizationId } = ctx;
-  const { name, appName } = await lockPlan(ctx, planId);
+  const plan = await lockPlan(ctx, planId);
+  requireOwnPlan(plan);
+  const { name, appName } = plan;
   await tx.benchmarkPlan.deleteMany({ where: { id: planId, organizationId } });
   await recordAudit(ctx, {
     action: 'benchmark.delete_plan',

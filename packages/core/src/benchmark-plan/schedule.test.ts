@@ -89,9 +89,9 @@ test('a slot is skipped while the queue is full', async () => {
   await schedule();
   await reachSlot();
   await world.report({});
-  for (let at = 0; at < 20; at += 1) await world.tenant((ctx) => createBenchmark(ctx, { appId, plan }));
+  for (let at = 0; at < 5; at += 1) await world.tenant((ctx) => createBenchmark(ctx, { appId, plan }));
   await handle();
-  expect((await current())?.last?.skipCode).toBe('benchmark.queue_full');
+  expect((await current())?.last?.skipCode).toBe('benchmark.app_queue_full');
 });
 
 test('a slot is skipped while the app is not live', async () => {

@@ -24,3 +24,25 @@ test('a small document gets the defaults, and errors name their field', () => {
   expect(fieldsOf(document({ targets: ['direct'], protocols: ['http2'] }))).toEqual(['plan.protocols']);
   expect(fieldsOf({ ...document({}), format: 'fairlead-benchmark-1' })).toEqual(['format']);
 });
+
+const documentCaseSchema = z.object({
+  name: z.string(),
+  document: z.unknown(),
+  valid: z.boolean(),
+  fault: z.string().optional(),
+});
+
+test('the contract’s documents are valid as in the agent, which runs them without a control plane', () => {
+  const file = new URL('../../../contract/fixtures/plan-documents.json', import.meta.url);
+  for (const { name, document, valid, fault } of documentCaseSchema
+    .array()
+    .parse(JSON.parse(readFileSync(file, 'utf8')))) {
+    const { success, error } = planDocumentSchema.safeParse(document);
+    expect(success, `${name}: ${error?.message}`).toBe(valid);
+    if (fault !== undefined)
+      expect(
+        error?.issues.map(({ message }) => message),
+        name,
+      ).toContain(fault);
+  }
+});

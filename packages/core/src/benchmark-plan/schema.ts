@@ -9,7 +9,7 @@ import { nameSchema } from '../kernel/text.ts';
 /** Unknown fields are refused, so that a misspelt one is no silent default. */
 export const planDocumentSchema = z.strictObject({
   format: z.literal('fairlead-plan-1', 'A plan of Fairlead has "format": "fairlead-plan-1".'),
-  name: nameSchema.describe('Name of the plan, unique within its app.'),
+  name: nameSchema.describe('Name of the plan, unique within its app and environment.'),
   plan: measurablePlanSchema.strict(),
 });
 export type PlanDocument = z.infer<typeof planDocumentSchema>;
@@ -47,6 +47,8 @@ export const savedPlanSchema = z.object({
   plan: benchmarkPlanSchema,
   /** Grows with each change; an update names the one that it read. */
   version: z.number().int(),
+  /** True: it is fairlead.bench.json of the repository, and changes with a deployment only. */
+  isFromRepository: z.boolean(),
   /** Null: it runs only when a person starts it. */
   schedule: scheduleSchema.nullable(),
   createdAt: z.date(),

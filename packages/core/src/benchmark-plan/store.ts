@@ -54,6 +54,7 @@ export async function loadPlans(ctx: OrganizationCtx, filter: PlanFilter): Promi
     name: row.name,
     plan: benchmarkPlanSchema.parse(row.plan),
     version: row.version,
+    isFromRepository: row.isFromRepository,
     schedule: row.schedule === null ? null : toSchedule(row.schedule),
     createdAt: row.createdAt,
     updatedAt: row.updatedAt,
@@ -98,6 +99,12 @@ export interface LockedPlan {
   readonly name: string;
   readonly plan: unknown;
   readonly version: number;
+  readonly isFromRepository: boolean;
+}
+
+/** Throws benchmark_plan.from_repository. */
+export function requireOwnPlan({ id, isFromRepository }: LockedPlan): void {
+  if (isFromRepository) throw new AppError('benchmark_plan.from_repository', { planId: id });
 }
 
 /** Locks the plan until the transaction ends. Throws benchmark_plan.not_found. */

@@ -5,12 +5,16 @@ import { benchmarkPlanSchema } from '../benchmark/schema.ts';
 import { AppError, type Ctx, isUniqueViolation } from '../kernel/index.ts';
 import { requireSchedulable } from './schedulable.ts';
 import type { SavedPlanRef, UpdatePlanInput } from './schema.ts';
-import { lockPlan } from './store.ts';
+import { lockPlan, requireOwnPlan } from './store.ts';
 
-/** Throws benchmark_plan.not_found, benchmark_plan.outdated and benchmark_plan.name_taken. Runs keep the plan they began with. */
+/**
+ * Throws benchmark_plan.not_found, benchmark_plan.from_repository, benchmark_plan.outdated and benchmark_plan.name_taken.
+ * Runs keep the plan they began with.
+ */
 export async function updatePlan(ctx: Ctx, { planId, version, name, plan }: UpdatePlanInput): Promise<SavedPlanRef> {
   const { tx, organizationId } = ctx;
   const before = await lockPlan(ctx, planId);
+  requireOwnPlan(before);
   if (before.version !== version) throw new AppError('benchmark_plan.outdated', { planId });
   if (plan !== undefined && (await tx.benchmarkSchedule.count({ where: { planId, organizationId } })) > 0) {
     requireSchedulable(planId, plan);

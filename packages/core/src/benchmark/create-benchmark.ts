@@ -59,7 +59,7 @@ export async function createBenchmark(
         )?.host;
   if (host === undefined) throw new AppError('benchmark.no_domain', { appId });
 
-  const createdAt = await lockQueue(ctx, server.id);
+  const createdAt = await lockQueue(ctx, server.id, appId);
   const runId = newId('run');
   await tx.benchmarkRun.create({
     data: {

@@ -89,8 +89,6 @@ const targetSchema = z.object({
 
 /** As in the product, but a script measures no release. */
 const factsSchema = benchmarkFactsSchema.extend({
-  release: benchmarkFactsSchema.shape.release.nullable(),
-  configNumber: benchmarkFactsSchema.shape.configNumber.nullable(),
   agentVersion: benchmarkFactsSchema.shape.agentVersion.nullable(),
   machine: benchmarkFactsSchema.shape.machine.extend({ cpuModel: z.string().max(200).optional() }),
 });

@@ -5,12 +5,12 @@ import { histogramFromWire, quantileMs } from '@fairlead/contract/histogram';
 import { z } from 'zod';
 import {
   type GateResult,
+  type GateThreshold,
   type NetworkPathName,
   networkPathSchema,
-  type Threshold,
   type ThresholdMetric,
 } from './schema.ts';
-import { evaluateThresholds, type ThresholdRow } from './thresholds.ts';
+import { evaluateGate, type ThresholdRow } from './thresholds.ts';
 
 const count = z.number().int().min(0);
 
@@ -24,6 +24,8 @@ const storedRowSchema = z.object({
   /** Bucket and requests of the latency histogram. */
   latency: z.array(z.tuple([count, count])),
   latencySumUs: count,
+  /** True: a round of the live release. */
+  isLive: z.boolean().default(false),
 });
 const storedGateSchema = z.array(storedRowSchema);
 type StoredGateRow = z.infer<typeof storedRowSchema>;
@@ -34,8 +36,12 @@ const networkPaths: Readonly<Partial<Record<NetworkPath, NetworkPathName>>> = {
   [NetworkPath.UNIX_SOCKET]: 'unix-socket',
 };
 
-/** Leaves out impossible rows, because an agent's numbers are never trusted. At most `rowsMax`. */
-export function readGateRows(rows: readonly BenchmarkRow[]): StoredGateRow[] {
+/** Leaves out impossible rows, because an agent's numbers are never trusted. At most `rowsMax` of each release. */
+export function readGateRows(rows: readonly BenchmarkRow[], liveRows: readonly BenchmarkRow[]): StoredGateRow[] {
+  return [...readRows(rows, false), ...readRows(liveRows, true)];
+}
+
+function readRows(rows: readonly BenchmarkRow[], isLive: boolean): StoredGateRow[] {
   return rows.slice(0, rowsMax).flatMap((row) => {
     const latency = histogramFromWire(row.latency);
     if (latency === null) return [];
@@ -48,6 +54,7 @@ export function readGateRows(rows: readonly BenchmarkRow[]): StoredGateRow[] {
       networkPath: networkPaths[row.networkPath] ?? null,
       latency: [...latency.counts],
       latencySumUs: latency.sumUs,
+      isLive,
     });
     return parsed.success ? [parsed.data] : [];
   });
@@ -61,14 +68,18 @@ export interface GateSettings {
   readonly concurrency: number;
   readonly durationMs: number;
   readonly rounds: number;
-  readonly thresholds: readonly Threshold[];
+  readonly thresholds: readonly GateThreshold[];
 }
 
 /** Evaluates the rows of one server. `hasEnded`: no further round follows. */
 export function judgeGate(settings: GateSettings, stored: unknown, hasEnded: boolean): GateResult {
-  const rows = storedGateSchema.parse(stored).map(toThresholdRow);
-  const isComplete = rows.length >= settings.rounds;
-  const thresholds = isComplete ? evaluateThresholds(settings.thresholds, rows) : [];
+  const all = storedGateSchema.parse(stored);
+  const rows = all.filter(({ isLive }) => !isLive).map(toThresholdRow);
+  const liveRows = all.filter(({ isLive }) => isLive).map(toThresholdRow);
+  // The live release is measured last; without rows there is none to compare with.
+  const isCompared = liveRows.length === 0 || liveRows.length >= settings.rounds || hasEnded;
+  const isComplete = rows.length >= settings.rounds && isCompared;
+  const thresholds = isComplete ? evaluateGate(settings.thresholds, rows, liveRows) : [];
   const passed = thresholds.every((result) => result.passed);
   return {
     path: settings.path,
@@ -76,14 +87,14 @@ export function judgeGate(settings: GateSettings, stored: unknown, hasEnded: boo
     durationMs: settings.durationMs,
     rounds: settings.rounds,
     outcome: isComplete ? (passed ? 'passed' : 'failed') : hasEnded ? 'failed' : 'running',
-    rows: rows.map(({ round, requests, errors, requestsPerSecond, p50Ms, p90Ms, p99Ms }) => ({
-      round,
-      requests,
-      errors,
-      ...{ requestsPerSecond, p50Ms, p90Ms, p99Ms },
-    })),
+    rows: rows.map(toGateRow),
+    liveRows: liveRows.map(toGateRow),
     thresholds,
   };
+}
+
+function toGateRow({ round, requests, errors, requestsPerSecond, p50Ms, p90Ms, p99Ms }: ThresholdRow) {
+  return { round, requests, errors, requestsPerSecond, p50Ms, p90Ms, p99Ms };
 }
 
 function toThresholdRow(row: StoredGateRow): ThresholdRow {
@@ -104,16 +115,31 @@ function toThresholdRow(row: StoredGateRow): ThresholdRow {
 /** Returns the median of each threshold as one line: `p99 12.3 ms (at most 20 ms)`, `missed` where it is. */
 export function describeGate({ outcome, thresholds, rows, rounds }: GateResult): string {
   const verdict = { running: 'running', passed: 'passed', failed: 'failed' }[outcome];
-  const figures = thresholds.map(({ threshold: { metric, max, min }, cells, passed }) => {
-    const [name, unit] = metricWords[metric];
-    const value = cells[0]?.value ?? null;
+  const figures = thresholds.map(({ threshold: { metric, max, min, relativeTo }, cells, passed }) => {
+    const [name, ownUnit] = metricWords[metric];
+    const unit = relativeTo === undefined ? ownUnit : '× the live release';
     const limit = max === undefined ? `at least ${min}` : `at most ${max}`;
-    const measured = value === null ? 'unknown' : `${Math.round(value * 1000) / 1000} ${unit}`;
+    const [cell] = cells;
+    if (cell === undefined && relativeTo !== undefined)
+      return `${name} not compared: no live release (${limit} ${unit})`;
+    const value = cell?.value ?? null;
+    const measured =
+      value === null ? 'unknown' : `${thousandth(value)} ${unit}${intervalOf(cell?.interval, relativeTo)}`;
     return `${name} ${measured} (${limit} ${unit}${passed ? '' : ', missed'})`;
   });
   const measured = rows.length < rounds ? [`${rows.length} of ${rounds} rounds measured`] : [];
   return `Benchmark gate ${verdict}: ${[...measured, ...figures].join('; ')}.`;
 }
+
+function intervalOf(
+  interval: { low: number; high: number } | null | undefined,
+  relativeTo: 'live' | undefined,
+): string {
+  if (!interval || relativeTo === undefined) return '';
+  return ` [${thousandth(interval.low)} to ${thousandth(interval.high)}]`;
+}
+
+const thousandth = (value: number) => Math.round(value * 1000) / 1000;
 
 const metricWords: Readonly<Record<ThresholdMetric, readonly [name: string, unit: string]>> = {
   requests_per_second: ['throughput', 'requests/s'],

@@ -72,7 +72,7 @@ test.each([
 
 test('a search finds a run by the start of its commit', async () => {
   const { facts } = await world.tenant((ctx) => getBenchmark(ctx, { runId: shopRun }));
-  const start = facts?.release.commitHash.slice(0, 8) ?? '';
+  const start = facts?.release?.commitHash.slice(0, 8) ?? '';
   expect(await list({ search: start })).toContain(shopRun);
 });
 

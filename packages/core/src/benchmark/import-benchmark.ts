@@ -6,7 +6,7 @@ import { actorUserId, type Ctx, notifyChange } from '../kernel/index.ts';
 import { lockApps, requirePlacement } from '../placement/index.ts';
 import { hashRun, type ImportBenchmarkInput, type ImportedBenchmark } from './import-document.ts';
 
-/** Returns the existing run for a document that the app already has. Throws app.not_found. */
+/** Returns the existing run for a document that the app already has in the environment. Throws app.not_found. */
 export async function importBenchmark(ctx: Ctx, input: ImportBenchmarkInput): Promise<ImportedBenchmark> {
   const { tx, organizationId } = ctx;
   const { document: run } = input;
@@ -14,7 +14,7 @@ export async function importBenchmark(ctx: Ctx, input: ImportBenchmarkInput): Pr
   await lockApps(ctx, [appId]);
   const importHash = hashRun(run);
   const existing = await tx.benchmarkRun.findFirst({
-    where: { organizationId, appId, importHash },
+    where: { organizationId, appId, environmentId, importHash },
     select: { id: true },
   });
   if (existing !== null) return { runId: parseId('run', existing.id), isNew: false };

@@ -60,6 +60,24 @@ test('the same content is imported once, in any format', async () => {
   expect(another.isNew).toBe(true);
 });
 
+test('the same content in another environment is a run of its own', async () => {
+  const first = await run(importableDocument());
+  const environmentId = await world.addEnvironment(appId, { name: 'Staging' });
+  const document = importableDocument();
+  const other = await world.tenant((ctx) =>
+    importBenchmark(ctx, importBenchmarkInputSchema.parse({ appId, environmentId, document })),
+  );
+  expect(other.isNew).toBe(true);
+  expect(other.runId).not.toBe(first.runId);
+});
+
+test('a run from a terminal has a machine and no release', async () => {
+  const { facts, ...document } = readBenchmarkDocument(importableDocument());
+  const terminal = { ...document, facts: facts === null ? null : { ...facts, release: null, configNumber: null } };
+  const { runId } = await run({ ...terminal, createdAt: '2026-05-01T03:00:00.000Z' });
+  expect(await get(runId)).toMatchObject({ facts: { release: null, configNumber: null, machine: { cpuCount: 4 } } });
+});
+
 test('simultaneous imports of one document make one run', async () => {
   const document = importableDocument({ createdAt: '2026-04-01T03:00:00.000Z' });
   const results = await Promise.all([run(document), run(document), run(document)]);

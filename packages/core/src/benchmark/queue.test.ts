@@ -29,7 +29,13 @@ beforeEach(async () => {
 
 const plan = benchmarkPlanSchema.parse({ concurrency: [8], durationMs: 1000, protocols: ['http1'], repeats: 1 });
 const limitMs = timeLimitMs(plan);
-const start = async () => (await world.tenant((ctx) => createBenchmark(ctx, { appId, plan }))).runId;
+const start = async (of = appId) => (await world.tenant((ctx) => createBenchmark(ctx, { appId: of, plan }))).runId;
+const liveApp = async (name: string): Promise<AppId> => {
+  const app = await world.createApp(name, { host: `${name.toLowerCase()}.example.test` });
+  await world.advance(app.deploymentId ?? '');
+  await world.finish(app.deploymentId ?? '');
+  return app.appId;
+};
 const get = (runId: RunId) => world.tenant((ctx) => getBenchmark(ctx, { runId }));
 const queueOf = async (...ids: RunId[]) => {
   const runs = await Promise.all(ids.map(get));
@@ -59,16 +65,27 @@ test('a cancelled run leaves the queue, and the next one moves up', async () => 
 });
 
 test('a queue is bounded', async () => {
-  for (let at = 0; at < 20; at += 1) await start();
-  await expect(start()).rejects.toMatchObject({ code: 'benchmark.queue_full' });
+  const others = [await liveApp('Blog'), await liveApp('Docs'), await liveApp('Wiki')];
+  for (const of of [appId, ...others]) {
+    for (let at = 0; at < 5; at += 1) await start(of);
+  }
+  const last = await liveApp('Chat');
+  await expect(start(last)).rejects.toMatchObject({ code: 'benchmark.queue_full' });
+});
+
+test('one app takes a part of the queue only', async () => {
+  const other = await liveApp('Mail');
+  for (let at = 0; at < 5; at += 1) await start();
+  await expect(start()).rejects.toMatchObject({ code: 'benchmark.app_queue_full' });
+  await start(other);
 });
 
 test('simultaneous starts share one bound and one order', async () => {
-  for (let at = 0; at < 17; at += 1) await start();
+  for (let at = 0; at < 2; at += 1) await start();
   const started = await Promise.allSettled([start(), start(), start(), start(), start()]);
   expect(started.filter(({ status }) => status === 'fulfilled')).toHaveLength(3);
   const runs = await world.system(({ tx }) => tx.benchmarkRun.findMany({ select: { createdAt: true } }));
-  expect(new Set(runs.map(({ createdAt }) => createdAt.getTime())).size).toBe(20);
+  expect(new Set(runs.map(({ createdAt }) => createdAt.getTime())).size).toBe(5);
 });
 
 test('the time limit of a run counts from its start, and those behind it wait', async () => {

@@ -3,6 +3,8 @@ import { AppError, notifyChange, type OrganizationCtx } from '../kernel/index.ts
 
 /** Queued and running runs of a server. */
 const queueMax = 20;
+/** Those of one app, so that no app fills the queue of a server. */
+const appQueueMax = 5;
 
 const activeOn = ({ organizationId }: OrganizationCtx, serverId: string) => ({
   organizationId,
@@ -12,18 +14,21 @@ const activeOn = ({ organizationId }: OrganizationCtx, serverId: string) => ({
 
 /**
  * Locks the queue of the server until the transaction ends, and returns the time of a new entry: later than that of every
- * other, also if clocks differ. Throws benchmark.queue_full.
+ * other, also if clocks differ. Throws benchmark.queue_full and benchmark.app_queue_full.
  */
-export async function lockQueue(ctx: OrganizationCtx, serverId: string): Promise<Date> {
+export async function lockQueue(ctx: OrganizationCtx, serverId: string, appId: string): Promise<Date> {
   const { tx, organizationId } = ctx;
   await tx.$queryRaw`
     SELECT id FROM server WHERE id = ${serverId} AND organization_id = ${organizationId} FOR NO KEY UPDATE`;
   const entries = await tx.benchmarkRun.findMany({
     where: activeOn(ctx, serverId),
-    select: { createdAt: true },
+    select: { createdAt: true, appId: true },
     orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
   });
   if (entries.length >= queueMax) throw new AppError('benchmark.queue_full', { serverId });
+  if (entries.filter((entry) => entry.appId === appId).length >= appQueueMax) {
+    throw new AppError('benchmark.app_queue_full', { appId });
+  }
   const newestMs = entries[0]?.createdAt.getTime() ?? 0;
   return new Date(Math.max(ctx.clock.now().getTime(), newestMs + 1));
 }

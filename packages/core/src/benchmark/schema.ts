@@ -108,7 +108,7 @@ const limitSchema = z.number().min(0).max(1e12);
 
 /** Limit of a metric. It holds for every row that has the metric and fits its `target`, `protocol` and `concurrency`. */
 export const thresholdSchema = z
-  .object({
+  .strictObject({
     metric: z.enum(thresholdMetrics),
     max: limitSchema.optional(),
     min: limitSchema.optional(),
@@ -130,6 +130,10 @@ export const thresholdSchema = z
     }
   });
 export type Threshold = z.infer<typeof thresholdSchema>;
+
+/** Threshold of a benchmark gate. With `relativeTo`, it limits the ratio to the live release: 1.2 is 20 % more. */
+export const gateThresholdSchema = thresholdSchema.safeExtend({ relativeTo: z.literal('live').optional() });
+export type GateThreshold = z.infer<typeof gateThresholdSchema>;
 
 export const benchmarkPathSchema = z
   .string()
@@ -212,7 +216,7 @@ export const benchmarkPlanSchema = z.object({
   requestsPerSecond: z.number().int().min(1).max(100_000).nullable().default(null),
   /** Response of the lab's app. */
   labApp: z
-    .object({
+    .strictObject({
       responseBytes: z.number().int().min(0).max(1_048_576).default(13),
       responseDelayMs: z.number().int().min(0).max(10_000).default(0),
       /** Every n-th request gets status 503; 0: none. */
@@ -240,9 +244,10 @@ export type StoredPlan = z.infer<typeof storedPlanSchema>;
 
 /** Subject of a run as it was when the run was created. It has no name of a host or a person: a report shows all of it. */
 export const benchmarkFactsSchema = z.object({
-  release: z.object({ id: releaseIdSchema, number: z.number().int(), commitHash: z.string() }),
-  /** Number of the release's settings version; 0: the defaults. */
-  configNumber: z.number().int(),
+  /** Null: an imported run from a terminal, which knows no release. */
+  release: z.object({ id: releaseIdSchema, number: z.number().int(), commitHash: z.string() }).nullable(),
+  /** Number of the release's settings version; 0: the defaults. Null as `release`. */
+  configNumber: z.number().int().nullable(),
   agentVersion: z.string(),
   machine: z.object({
     os: z.string(),
@@ -488,6 +493,21 @@ export const reportPreviewSchema = z.object({
   machine: benchmarkFactsSchema.shape.machine.nullable(),
 });
 export type ReportPreview = z.infer<typeof reportPreviewSchema>;
+
+/** Without a cell, a threshold that is relative to the live release had none to compare with, and passed. */
+const gateThresholdResultSchema = thresholdResultSchema.extend({ threshold: gateThresholdSchema });
+export type GateThresholdResult = z.infer<typeof gateThresholdResultSchema>;
+
+const gateRowSchema = z.object({
+  round: z.number().int(),
+  requests: z.number(),
+  errors: z.number(),
+  requestsPerSecond: z.number(),
+  p50Ms: z.number().nullable(),
+  p90Ms: z.number().nullable(),
+  p99Ms: z.number().nullable(),
+});
+
 /** Benchmark gate of a deployment on one server. */
 export const gateResultSchema = z.object({
   path: z.string(),
@@ -497,18 +517,10 @@ export const gateResultSchema = z.object({
   /** Failed too if the load did not end. */
   outcome: z.enum(['running', 'passed', 'failed']),
   /** One for each round that has ended. */
-  rows: z.array(
-    z.object({
-      round: z.number().int(),
-      requests: z.number(),
-      errors: z.number(),
-      requestsPerSecond: z.number(),
-      p50Ms: z.number().nullable(),
-      p90Ms: z.number().nullable(),
-      p99Ms: z.number().nullable(),
-    }),
-  ),
+  rows: z.array(gateRowSchema),
+  /** Rows of the live release; empty if no threshold is relative to it, or there was none to compare with. */
+  liveRows: z.array(gateRowSchema),
   /** One for each threshold, in order, once all rounds have ended. */
-  thresholds: z.array(thresholdResultSchema),
+  thresholds: z.array(gateThresholdResultSchema),
 });
 export type GateResult = z.infer<typeof gateResultSchema>;

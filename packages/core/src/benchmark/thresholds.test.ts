@@ -4,23 +4,27 @@ import { encodeHistogram } from '@fairlead/contract/histogram';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { toRowView } from './rules.ts';
-import { type Threshold, thresholdMetrics, thresholdSchema, thresholdsMax } from './schema.ts';
-import { evaluateThresholds, outcomeOf, type ThresholdRow } from './thresholds.ts';
+import { gateThresholdSchema, type Threshold, thresholdMetrics, thresholdSchema, thresholdsMax } from './schema.ts';
+import { evaluateGate, evaluateThresholds, outcomeOf, type ThresholdRow } from './thresholds.ts';
 
+const fixtureRowsSchema = z.array(
+  z.object({
+    durationMs: z.number(),
+    requests: z.number(),
+    errors: z.number(),
+    latency: z.array(z.tuple([z.number(), z.number()])),
+  }),
+);
 const fixtureSchema = z.array(
   z.object({
     name: z.string(),
     metric: z.enum(thresholdMetrics),
     max: z.number().optional(),
     min: z.number().optional(),
-    rows: z.array(
-      z.object({
-        durationMs: z.number(),
-        requests: z.number(),
-        errors: z.number(),
-        latency: z.array(z.tuple([z.number(), z.number()])),
-      }),
-    ),
+    rows: fixtureRowsSchema,
+    /** Rows of the live release, for a threshold that is relative to it. */
+    live: fixtureRowsSchema.optional(),
+    interval: z.tuple([z.number(), z.number()]).optional(),
     value: z.number().nullable(),
     passed: z.boolean(),
   }),
@@ -162,9 +166,8 @@ test('a threshold that says nothing, or can not pass, is refused', () => {
 test('the contract’s cases have the same verdict as in the agent, which decides by itself', () => {
   const file = new URL('../../../contract/fixtures/thresholds.json', import.meta.url);
   const cases = fixtureSchema.parse(JSON.parse(readFileSync(file, 'utf8')));
-  for (const { name, metric, max, min, rows, value, passed } of cases) {
-    const threshold = thresholdSchema.parse({ metric, max, min });
-    const views = rows.map(({ latency, requests, errors, durationMs }, round) =>
+  const toViews = (rows: z.infer<typeof fixtureRowsSchema>) =>
+    rows.map(({ latency, requests, errors, durationMs }, round) =>
       toRowView({
         ...{ id: 'row_1', position: round, round, target: 'direct', protocol: 'http1', networkPath: 'own-network' },
         ...{ concurrency: 8, durationMs, requests: BigInt(requests), errors: BigInt(errors) },
@@ -174,7 +177,11 @@ test('the contract’s cases have the same verdict as in the agent, which decide
         ...{ link: null, appConnections: 0 },
       }),
     );
-    const result = evaluate(threshold, views);
-    expect([result.cells[0]?.value ?? null, result.passed], name).toEqual([value, passed]);
+  for (const { name, metric, max, min, rows, live, interval, value, passed } of cases) {
+    const threshold = gateThresholdSchema.parse({ metric, max, min, ...(live ? { relativeTo: 'live' } : {}) });
+    const [result] = evaluateGate([threshold], toViews(rows), toViews(live ?? []));
+    expect([result?.cells[0]?.value ?? null, result?.passed], name).toEqual([value, passed]);
+    if (interval === undefined) continue;
+    expect(result?.cells[0]?.interval, name).toEqual({ low: interval[0], high: interval[1] });
   }
 });

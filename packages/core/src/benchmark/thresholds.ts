@@ -4,11 +4,13 @@ import type {
   BenchmarkOutcome,
   BenchmarkRowView,
   BenchmarkState,
+  GateThreshold,
+  GateThresholdResult,
   Threshold,
   ThresholdMetric,
   ThresholdResult,
 } from './schema.ts';
-import { estimate, median } from './statistics.ts';
+import { estimate, median, pairedRatio } from './statistics.ts';
 
 /** Values of a row that thresholds read. */
 export type ThresholdRow = Pick<
@@ -60,6 +62,46 @@ export function evaluateThresholds(thresholds: readonly Threshold[], rows: reado
   });
 }
 
+/**
+ * Returns one result for each threshold of a benchmark gate, in order. A threshold that is relative to the live release
+ * limits the median of the ratios of each round, and passes if a round of the live release lacks the value.
+ */
+export function evaluateGate(
+  thresholds: readonly GateThreshold[],
+  rows: readonly ThresholdRow[],
+  liveRows: readonly ThresholdRow[],
+): GateThresholdResult[] {
+  return thresholds.flatMap((threshold) =>
+    threshold.relativeTo === undefined
+      ? evaluateThresholds([threshold], rows)
+      : [evaluateRatio(threshold, rows, liveRows)],
+  );
+}
+
+function evaluateRatio(
+  threshold: GateThreshold,
+  rows: readonly ThresholdRow[],
+  liveRows: readonly ThresholdRow[],
+): GateThresholdResult {
+  const valuesOf = (of: readonly ThresholdRow[]) =>
+    of.toSorted((one, other) => one.round - other.round).map(readMetric[threshold.metric]);
+  const live = valuesOf(liveRows).filter((value) => value !== null && value > 0);
+  const [first] = rows;
+  if (first === undefined || live.length !== rows.length || live.length !== liveRows.length) {
+    return { threshold, passed: true, certain: false, cells: [] };
+  }
+  const values = valuesOf(rows).filter((value) => value !== null);
+  const isWhole = values.length === rows.length;
+  const baseline = live.map((value) => value ?? Number.NaN);
+  const value = isWhole ? median(values.map((each, round) => each / (baseline[round] ?? Number.NaN))) : null;
+  const spread = isWhole ? pairedRatio(values, baseline) : null;
+  const interval = spread === null ? null : { low: spread.low, high: spread.high };
+  const { target, protocol, networkPath, concurrency } = first;
+  const passed = isMet(threshold, value);
+  const cell = { target, protocol, networkPath, concurrency, value, interval, passed };
+  return { threshold, passed, certain: isCertain(threshold, value, interval), cells: [cell] };
+}
+
 /** Returns the outcome of a run: only one that measured everything may pass. */
 export function outcomeOf(state: BenchmarkState, results: readonly ThresholdResult[]): BenchmarkOutcome {
   if (state !== 'succeeded' || results.length === 0) return 'none';
@@ -93,8 +135,12 @@ function evaluateCell(threshold: Threshold, cell: readonly ThresholdRow[]): Thre
     ...{ target, protocol, networkPath, concurrency },
     value,
     interval: spread === null ? null : { low: spread.low, high: spread.high },
-    passed: value !== null && value <= (threshold.max ?? Infinity) && value >= (threshold.min ?? -Infinity),
+    passed: isMet(threshold, value),
   };
+}
+
+function isMet({ max, min }: Threshold, value: number | null): boolean {
+  return value !== null && value <= (max ?? Infinity) && value >= (min ?? -Infinity);
 }
 
 function isCertain(

@@ -1,7 +1,8 @@
 // Makes a release from a finished build: artifact, settings and secrets, never changed again.
 import { newId } from '@fairlead/contract/ids';
+import { syncRepositoryPlan } from '../benchmark-plan/index.ts';
 import { loadSettings } from '../config/index.ts';
-import type { OrganizationCtx } from '../kernel/index.ts';
+import { clipText, type OrganizationCtx } from '../kernel/index.ts';
 import type { StepFacts } from './apply-step.ts';
 import type { DeploymentRow } from './store.ts';
 
@@ -20,6 +21,8 @@ export async function createRelease(ctx: OrganizationCtx, row: DeploymentRow, fa
     select: { number: true },
     orderBy: { number: 'desc' },
   });
+  const sentence = await syncRepositoryPlan(ctx, { appId, environmentId, content: artifact.benchmarkPlan });
+  const { sentences } = artifact.plan;
   const id = newId('rel');
   await tx.release.create({
     data: {
@@ -40,7 +43,10 @@ export async function createRelease(ctx: OrganizationCtx, row: DeploymentRow, fa
       runtime: artifact.runtime,
       command: [...artifact.command],
       healthPath: app.healthPath || artifact.healthPath,
-      plan: artifact.plan,
+      plan: {
+        ...artifact.plan,
+        sentences: sentence === null ? sentences : [...sentences, clipText(sentence, 500)],
+      },
       origin: {
         ...row.origin,
         commit: commit.branch === null ? '' : commit.hash,

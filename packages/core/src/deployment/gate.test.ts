@@ -185,3 +185,27 @@ test('a gate that can not be met, or takes too long, is refused at its field', (
   ] as const)
     expect(problemOf({ ...{ rounds: 3 }, ...changes }), JSON.stringify(changes)).toBe(path);
 });
+
+test('a threshold relative to the live release needs its capability, and both releases are read', async () => {
+  const relative: BenchmarkGateSettings = { ...gate, thresholds: [{ metric: 'p99_ms', max: 1.2, relativeTo: 'live' }] };
+  const appId = await gatedApp('ratio');
+  await world.tenant((ctx) => updateConfig(ctx, { appId, settings: { benchmarkGate: relative } }));
+  const refused = await deploy(appId);
+  await world.report({ builds: [builtStatus(refused)] });
+  expect((await get(refused)).failureMessage).toContain('benchmark.gate_relative');
+
+  await can(['app', 'route', 'build', 'build.plan', 'benchmark.gate', 'benchmark.gate_relative']);
+  const deploymentId = await deploy(appId);
+  await world.report({ builds: [builtStatus(deploymentId)] });
+  expect(await gateOf(appId)).toMatchObject({ thresholds: [{ metric: BenchmarkMetric.P99_MS, relative: true }] });
+  const [rows, live] = [
+    [row(0, 31), row(1, 31)],
+    [row(0, 20), row(1, 20)],
+  ];
+  const measured = status(deploymentId, WorkState.FAILED, rows, 'benchmark.threshold_missed');
+  await world.report({ rollouts: [{ ...measured, liveBenchmarkRows: live }] });
+  expect((await get(deploymentId)).servers[0]?.gate).toMatchObject({
+    ...{ outcome: 'failed', rows: [{ p99Ms: 0.031 }, {}], liveRows: [{ p99Ms: 0.02 }, {}] },
+    thresholds: [{ passed: false, cells: [{ value: 1.55 }] }],
+  });
+});

@@ -38,6 +38,8 @@ export interface ReportedArtifact {
   readonly kind: 'archive' | 'image';
   readonly healthPath: string;
   readonly plan: ReleasePlan;
+  /** Content of fairlead.bench.json; empty: none. Null: the agent did not read it. */
+  readonly benchmarkPlan: string | null;
 }
 
 /** Limit of expected names; agents send no more either. */
@@ -111,6 +113,7 @@ export function readArtifact(artifact: Artifact | undefined, override: readonly 
       listensOnSocket: artifact.listensOnSocket,
       expectedVariables: readNames(artifact.expectedVariables),
     },
+    benchmarkPlan: artifact.benchmarkPlan ?? null,
   };
 }
 

@@ -90,11 +90,11 @@ async function recordGate(
   ctx: OrganizationCtx,
   serverId: string,
   row: DeploymentRow,
-  { benchmarkRows }: RolloutStatus,
+  { benchmarkRows, liveBenchmarkRows }: RolloutStatus,
 ): Promise<void> {
   if (benchmarkRows.length === 0) return;
   const { tx, organizationId } = ctx;
-  const gateRows = readGateRows(benchmarkRows);
+  const gateRows = readGateRows(benchmarkRows, liveBenchmarkRows);
   const where = { organizationId, deploymentId: row.id, serverId };
   const known = await tx.deploymentServer.findFirst({ where, select: { gateRows: true } });
   // PostgreSQL orders the keys of an object by itself.

@@ -85,6 +85,10 @@ const releaseRules: Rules<ReleaseSpec> = [
 
 const rolloutRules: Rules<Rollout> = [
   ['benchmark.gate', ({ benchmarkGate }) => benchmarkGate !== undefined],
+  [
+    'benchmark.gate_relative',
+    ({ benchmarkGate }) => benchmarkGate?.thresholds.some(({ relative }) => relative) ?? false,
+  ],
   ['rollout', ({ batchSize, canary }) => batchSize > 0 || canary !== undefined],
   [
     'hook',

@@ -66,8 +66,9 @@ function gateOf({ path, concurrency, rounds, durationMs, thresholds }: Benchmark
     rounds,
     durationMs,
     warmupMs: gateWarmupMs,
-    thresholds: thresholds.map(({ metric, max, min }) => ({
+    thresholds: thresholds.map(({ metric, max, min, relativeTo }) => ({
       metric: gateMetrics[metric],
+      relative: relativeTo !== undefined,
       bound:
         max === undefined
           ? { case: 'minThousandths' as const, value: thousandths(min ?? 0) }

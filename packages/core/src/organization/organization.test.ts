@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { newId } from '@fairlead/contract/ids';
 import { type TestDatabase, testDatabase } from '@fairlead/db/testing';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -166,4 +167,26 @@ test('a server that reports that it runs nothing is not waited for', async () =>
     UPDATE server SET applied_epoch = desired_epoch, applied_number = desired_number`,
   );
   expect(await world.system((ctx) => endOrganization(ctx, { organizationId: world.organizationId }))).toBe(true);
+});
+
+test('an organization that the path of public reports hid gets another slug', async () => {
+  const file = new URL(
+    '../../../../prisma/migrations/20261129125500_organization_reports/migration.sql',
+    import.meta.url,
+  );
+  const migrate = () => world.system(({ tx }) => tx.$executeRawUnsafe(readFileSync(file, 'utf8')));
+  const add = async (slug: string) => {
+    const id = newId('org');
+    await world.system(({ tx }) => tx.organization.create({ data: { id, name: slug, slug } }));
+    return id;
+  };
+  const slugOf = async (id: string) =>
+    (await world.system(({ tx }) => tx.organization.findFirstOrThrow({ where: { id } }))).slug;
+  const [first, other] = [await add('reports'), await add('reports-team')];
+  await migrate();
+  expect([await slugOf(first), await slugOf(other)]).toEqual(['reports-organization', 'reports-team']);
+  const second = await add('reports');
+  await migrate();
+  expect(await slugOf(second)).toMatch(/^reports-organization-[0-9a-f]{8}$/);
+  expect(await slugOf(first)).toBe('reports-organization');
 });

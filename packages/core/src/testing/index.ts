@@ -179,6 +179,8 @@ export interface BuiltChanges {
   readonly digest?: string;
   readonly command?: string[];
   readonly expectedVariables?: string[];
+  /** Content of fairlead.bench.json; empty: none. */
+  readonly benchmarkPlan?: string;
 }
 
 export function builtStatus(deploymentId: string, changes: BuiltChanges = {}): BuildStatus {
@@ -198,6 +200,7 @@ export function builtStatus(deploymentId: string, changes: BuiltChanges = {}): B
       runtime: 'node',
       command: changes.command ?? ['node', 'server.js'],
       expectedVariables: changes.expectedVariables ?? [],
+      ...(changes.benchmarkPlan === undefined ? {} : { benchmarkPlan: changes.benchmarkPlan }),
     },
   });
 }

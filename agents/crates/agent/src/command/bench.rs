@@ -1,6 +1,9 @@
-//! `bench`: measures what a JSON plan names and prints each row as it is done, for people and for `e2e/perf`.
+//! `bench`: runs a plan document, or measures a campaign and prints each row as it is done, for people and for `e2e/perf`.
+
+mod plan;
 
 use std::io::{self, Write};
+use std::path::Path;
 use std::process::ExitCode;
 
 use fairlead_base::shutdown;
@@ -10,13 +13,21 @@ use super::{CommandResult, block_on};
 use crate::cli::BenchArgs;
 
 pub(crate) fn bench(args: BenchArgs) -> CommandResult {
-    let named = |reason: String| format!("{}: {reason}", args.plan.display());
-    let text = std::fs::read_to_string(&args.plan).map_err(|error| named(error.to_string()))?;
+    match (&args.file, &args.campaign) {
+        (Some(file), _) => plan::bench_plan(file, &args),
+        (None, Some(campaign)) => bench_campaign(campaign, args.json),
+        (None, None) => Err("name a plan".into()),
+    }
+}
+
+fn bench_campaign(file: &Path, json: bool) -> CommandResult {
+    let named = |reason: String| format!("{}: {reason}", file.display());
+    let text = std::fs::read_to_string(file).map_err(|error| named(error.to_string()))?;
     let campaign: Campaign = serde_json::from_str(&text).map_err(|error| named(error.to_string()))?;
-    if !args.json {
+    if !json {
         println!("{HEADINGS}");
     }
-    block_on(measure(&campaign, if args.json { print_json } else { print_line }))??;
+    block_on(measure(&campaign, if json { print_json } else { print_line }))??;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -13,8 +13,7 @@ use fairlead_bench::{
 };
 use fairlead_lab::{Lab, LabError, LabSetup};
 use fairlead_model::{
-    AppKey, BenchmarkGate, BenchmarkPlan, BenchmarkProgram, BenchmarkRow, BenchmarkScenario, BenchmarkStatus,
-    DesiredState, Failure, RunId, UpstreamAddress, WorkState,
+    AppKey, BenchmarkGate, BenchmarkPlan, BenchmarkProgram, BenchmarkRow, BenchmarkScenario, BenchmarkStatus, DesiredState, Failure, GateProgress, RunId, UpstreamAddress, WorkState,
 };
 use fairlead_runtime::{MeasureGate, Runtime, RuntimeView};
 use tokio::sync::{mpsc, watch};
@@ -262,9 +261,12 @@ impl MeasureGate for BenchmarkGates {
         &'a self,
         gate: &'a BenchmarkGate,
         address: &'a UpstreamAddress,
-        on_row: &'a (dyn Fn(BenchmarkRow) + Send + Sync),
+        live: Option<&'a UpstreamAddress>,
+        on_progress: &'a (dyn Fn(GateProgress) + Send + Sync),
     ) -> Pin<Box<dyn Future<Output = Result<(), Failure>> + Send + 'a>> {
-        Box::pin(async move { run_gate(gate, address, &self.turns, on_row).await.map_err(|error| error.failure()) })
+        Box::pin(async move {
+            run_gate(gate, address, live, &self.turns, on_progress).await.map_err(|error| error.failure())
+        })
     }
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use fairlead_model::{
-    AppSpec, BenchmarkGate, BenchmarkRow, DeploymentId, Failure, InstanceId, ReleaseId, ReleaseSpec, Step,
+    AppSpec, BenchmarkGate, DeploymentId, Failure, GateProgress, InstanceId, ReleaseId, ReleaseSpec, Step,
     UpstreamAddress,
 };
 use serde::{Deserialize, Serialize};
@@ -72,8 +72,8 @@ pub enum RolloutEvent {
         /// Time at which the report arrived, on the clock of `Now::at`: it may have waited since.
         at: Duration,
     },
-    /// Reports a measured round of a deployment's benchmark gate.
-    GateRow(DeploymentId, Box<BenchmarkRow>),
+    /// Reports a measurement of a deployment's benchmark gate.
+    GateProgress(DeploymentId, Box<GateProgress>),
     /// Reports the verdict of a deployment's benchmark gate.
     GateMeasured(DeploymentId, Result<(), Failure>),
     /// Reports the requests of one side of a canary since the last report.
@@ -252,12 +252,14 @@ pub enum RolloutAction {
         /// Instance that wrote the output.
         instance: InstanceId,
     },
-    /// Puts load on a new instance; answered by `GateRow` for each round, then `GateMeasured`.
+    /// Puts load on a new instance; answered by `GateProgress` for each measurement, then `GateMeasured`.
     Measure {
         /// Deployment that waits for the verdict.
         deployment: DeploymentId,
         /// Address of the instance.
         address: UpstreamAddress,
+        /// Address of an instance of the live release, if the gate compares with it.
+        live: Option<UpstreamAddress>,
         gate: Box<BenchmarkGate>,
     },
     /// Ends the load of a deployment at once; nothing answers.

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use fairlead_model::{BenchmarkRow, DeploymentId, Failure, InstanceId, Step, StepState};
+use fairlead_model::{DeploymentId, Failure, GateProgress, InstanceId, Step, StepState};
 
 use super::advance::RolloutStage;
 use super::event::{Exit, Now, RolloutAction};
@@ -15,6 +15,8 @@ const WAIT_MAX: Duration = Duration::from_secs(600);
 impl AppState {
     /// Starts the load on a new instance; false if the rollout has no gate, or has passed it.
     pub(super) fn begin_gate(&mut self, now: Now, actions: &mut Vec<RolloutAction>) -> bool {
+        let mut serving = self.serving.iter().flat_map(|group| group.slots.values()).filter(|slot| slot.healthy());
+        let live = serving.find_map(|slot| slot.address.clone());
         let Some(pending) = &mut self.pending else { return false };
         let (Some(gate), Some(deployment)) = (pending.gate.clone(), pending.group.deployment.clone()) else {
             return false;
@@ -30,22 +32,32 @@ impl AppState {
         self.measured = Some(deployment.clone());
         if let Some(status) = self.rollouts.get_mut(&deployment) {
             status.benchmark_rows.clear();
+            status.live_benchmark_rows.clear();
         }
         self.finish_step(Some(&deployment), Step::Health, StepState::Done, now);
         self.begin_step(Some(&deployment), Step::Benchmark, now);
         self.write_log(Some(deployment.clone()), Step::Benchmark, messages::measuring(&gate), actions);
-        actions.push(RolloutAction::Measure { deployment, address, gate: Box::new(gate) });
+        let live = live.filter(|_| gate.compares());
+        actions.push(RolloutAction::Measure { deployment, address, live, gate: Box::new(gate) });
         true
     }
 
-    /// Adds a measured round to the status.
-    pub(super) fn gate_row(&mut self, deployment: &DeploymentId, row: BenchmarkRow, actions: &mut Vec<RolloutAction>) {
+    /// Adds a measurement to the status.
+    pub(super) fn gate_progress(
+        &mut self,
+        deployment: &DeploymentId,
+        progress: GateProgress,
+        actions: &mut Vec<RolloutAction>,
+    ) {
         if !self.measures(deployment) {
             return;
         }
-        self.write_log(Some(deployment.clone()), Step::Benchmark, messages::measured_round(&row), actions);
-        if let Some(status) = self.rollouts.get_mut(deployment) {
-            status.benchmark_rows.push(row);
+        self.write_log(Some(deployment.clone()), Step::Benchmark, messages::gate_progress(&progress), actions);
+        let Some(status) = self.rollouts.get_mut(deployment) else { return };
+        match progress {
+            GateProgress::New(row) => status.benchmark_rows.push(row),
+            GateProgress::Live(row) => status.live_benchmark_rows.push(row),
+            GateProgress::NotComparable(_) => status.live_benchmark_rows.clear(),
         }
     }
 

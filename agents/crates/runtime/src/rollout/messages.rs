@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use fairlead_base::excerpt::quote;
-use fairlead_model::{BenchmarkGate, BenchmarkRow, Failure, Hook, ReleaseSpec};
+use fairlead_model::{BenchmarkGate, BenchmarkRow, Failure, GateProgress, Hook, ReleaseSpec};
 use fairlead_telemetry::Histogram;
 
 use super::event::{Exit, HealthCheckFailure, HookKind};
@@ -66,11 +66,21 @@ pub(super) fn measuring(gate: &BenchmarkGate) -> String {
     )
 }
 
-pub(super) fn measured_round(row: &BenchmarkRow) -> String {
+pub(super) fn gate_progress(progress: &GateProgress) -> String {
+    match progress {
+        GateProgress::New(row) => measured_round("", row),
+        GateProgress::Live(row) => measured_round(" of the live release", row),
+        GateProgress::NotComparable(reason) => {
+            format!("The live release is not compared with, so thresholds relative to it pass: {reason}.")
+        }
+    }
+}
+
+fn measured_round(of: &str, row: &BenchmarkRow) -> String {
     let rate = row.requests as f64 / row.duration.as_secs_f64();
     let latency = Histogram::from_sparse(row.latency.iter().copied(), row.latency_sum_us).unwrap_or_default();
     let p99 = latency.quantile_us(0.99).map_or_else(String::new, |us| format!(", p99 {:.1} ms", us as f64 / 1000.0));
-    format!("Round {}: {rate:.0} requests/s{p99}, {} errors.", row.round + 1, row.errors)
+    format!("Round {}{of}: {rate:.0} requests/s{p99}, {} errors.", row.round + 1, row.errors)
 }
 
 const GATE_FAILED: &str = "benchmark.gate_failed";

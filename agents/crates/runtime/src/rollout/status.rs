@@ -176,8 +176,10 @@ impl AppState {
         // The command may have ended already, before an agent restart.
         let former = self.rollouts.remove(deployment);
         let passed_gate = self.passed_gate(deployment);
-        let benchmark_rows = former.iter().filter(|_| passed_gate).flat_map(|status| status.benchmark_rows.clone());
-        let benchmark_rows = benchmark_rows.collect();
+        let measured = former.as_ref().filter(|_| passed_gate);
+        let (benchmark_rows, live_benchmark_rows) = measured
+            .map(|status| (status.benchmark_rows.clone(), status.live_benchmark_rows.clone()))
+            .unwrap_or_default();
         let is_past = |step: &StepStatus| match step.step {
             Step::Release => true,
             Step::Benchmark => passed_gate && step.state == StepState::Done,
@@ -192,7 +194,14 @@ impl AppState {
         }
         let step = if hook { Step::Release } else { Step::Start };
         let (deployment, state) = (deployment.clone(), WorkState::Running);
-        let status = RolloutStatus { deployment: deployment.clone(), state, steps, failure: None, benchmark_rows };
+        let status = RolloutStatus {
+            deployment: deployment.clone(),
+            state,
+            steps,
+            failure: None,
+            benchmark_rows,
+            live_benchmark_rows,
+        };
         self.rollouts.insert(deployment.clone(), status);
         let text = format!("Starting release {}.", release.number);
         self.write_log(Some(deployment), step, text, actions);

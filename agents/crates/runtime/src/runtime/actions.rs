@@ -53,7 +53,9 @@ impl RuntimeDriver {
                 self.run_command(key, instance, *release, deployment, kind, command);
             }
             RolloutAction::Output { deployment, step, instance } => self.end_output(deployment, step, &instance),
-            RolloutAction::Measure { deployment, address, gate } => self.measure(key, deployment, address, *gate),
+            RolloutAction::Measure { deployment, address, live, gate } => {
+                self.measure(key, deployment, (address, live), *gate);
+            }
             RolloutAction::EndMeasurement { deployment } => {
                 if let Some(load) = self.measurements.remove(&deployment) {
                     load.abort();
@@ -183,15 +185,23 @@ impl RuntimeDriver {
         });
     }
 
-    fn measure(&mut self, key: &AppKey, deployment: DeploymentId, address: UpstreamAddress, gate: BenchmarkGate) {
+    /// `addresses`: those of the new and the live instance.
+    fn measure(
+        &mut self,
+        key: &AppKey,
+        deployment: DeploymentId,
+        addresses: (UpstreamAddress, Option<UpstreamAddress>),
+        gate: BenchmarkGate,
+    ) {
         self.measurements.retain(|_, load| !load.is_finished());
         let (gates, messages, key, id) =
             (self.options.gates.clone(), self.messages.clone(), key.clone(), deployment.clone());
         let load = tokio::spawn(async move {
-            let on_row = |row| {
-                send(&messages, Message::App(key.clone(), RolloutEvent::GateRow(id.clone(), Box::new(row))));
+            let on_progress = |progress| {
+                send(&messages, Message::App(key.clone(), RolloutEvent::GateProgress(id.clone(), Box::new(progress))));
             };
-            let verdict = gates.measure(&gate, &address, &on_row).await;
+            let (address, live) = addresses;
+            let verdict = gates.measure(&gate, &address, live.as_ref(), &on_progress).await;
             send(&messages, Message::App(key.clone(), RolloutEvent::GateMeasured(id.clone(), verdict)));
         });
         self.measurements.insert(deployment, load);

@@ -4,7 +4,7 @@
 use std::sync::Mutex;
 
 use fairlead_model::{
-    BenchmarkGate, BenchmarkMetric, BenchmarkRow, BenchmarkThreshold, ThresholdBound, UpstreamAddress,
+    BenchmarkGate, BenchmarkMetric, BenchmarkThreshold, GateProgress, ThresholdBound, UpstreamAddress,
 };
 use fairlead_runtime::MeasureGate;
 use tokio::sync::watch;
@@ -14,6 +14,8 @@ use super::*;
 /// Load that sends one request, then waits for the verdict of the test.
 pub(crate) struct TestGates {
     answers: Mutex<Vec<String>>,
+    /// Addresses of live instances to compare with.
+    live: Mutex<Vec<UpstreamAddress>>,
     verdict: watch::Receiver<Option<Result<(), Failure>>>,
     /// Number of loads that run.
     running: watch::Sender<usize>,
@@ -26,7 +28,7 @@ impl TestGates {
     }
 
     fn new(verdict: watch::Receiver<Option<Result<(), Failure>>>) -> Self {
-        Self { answers: Mutex::default(), verdict, running: watch::channel(0).0 }
+        Self { answers: Mutex::default(), live: Mutex::default(), verdict, running: watch::channel(0).0 }
     }
 }
 
@@ -43,7 +45,8 @@ impl MeasureGate for TestGates {
         &'a self,
         _: &'a BenchmarkGate,
         address: &'a UpstreamAddress,
-        _: &'a (dyn Fn(BenchmarkRow) + Send + Sync),
+        live: Option<&'a UpstreamAddress>,
+        _: &'a (dyn Fn(GateProgress) + Send + Sync),
     ) -> Pin<Box<dyn Future<Output = Result<(), Failure>> + Send + 'a>> {
         Box::pin(async move {
             self.running.send_modify(|running| *running += 1);
@@ -51,6 +54,9 @@ impl MeasureGate for TestGates {
             let UpstreamAddress::Tcp { address, .. } = address else { panic!("{address:?}") };
             let answer = get(*address).await;
             self.answers.lock().unwrap().push(answer);
+            if let Some(live) = live {
+                self.live.lock().unwrap().push(live.clone());
+            }
             let verdict = self.verdict.clone().wait_for(Option::is_some).await.unwrap().clone();
             verdict.unwrap()
         })
@@ -70,6 +76,7 @@ fn gated(spec: AppSpec) -> AppSpec {
             metric: BenchmarkMetric::P99Ms,
             bound: ThresholdBound::Max,
             thousandths: 1,
+            relative: true,
         }],
     });
     spec
@@ -105,5 +112,6 @@ async fn a_load_ends_with_its_rollout_and_its_verdict_decides() {
     assert_eq!(server.finished("dep_3").await.failure, Some(missed));
     assert_eq!(server.healthy(1).await.remove(0).id, old.id);
     assert_eq!(gates.answers.lock().unwrap().len(), 2);
+    assert_eq!(gates.live.lock().unwrap().len(), 2, "each gate has the live instance to compare with");
     server.end().await;
 }

@@ -5,6 +5,7 @@ pub const CAPABILITIES: [&str; 36] = [
     "autoscaling",
     "benchmark",
     "benchmark.gate",
+    "benchmark.gate_relative",
     "benchmark.http3",
     "benchmark.lab",
     "benchmark.load",

@@ -544,6 +544,10 @@ pub struct BenchmarkGate {
 pub struct BenchmarkThreshold {
     #[prost(enumeration = "BenchmarkMetric", tag = "1")]
     pub metric: i32,
+    /// True: the limit is a ratio to the live release, which is measured in turn with the new one. Needs the capability
+    /// "benchmark.gate_relative".
+    #[prost(bool, tag = "4")]
+    pub relative: bool,
     /// Limit in thousandths of the metric's unit, which may itself be reached.
     #[prost(oneof = "benchmark_threshold::Bound", tags = "2, 3")]
     pub bound: ::core::option::Option<benchmark_threshold::Bound>,
@@ -1158,6 +1162,9 @@ pub struct Artifact {
     /// True if a committed fairlead.toml sets a Unix socket.
     #[prost(bool, tag = "12")]
     pub listens_on_socket: bool,
+    /// Content of a committed fairlead.bench.json; empty: none. Unset: it can't be read, or the agent doesn't read it.
+    #[prost(string, optional, tag = "13")]
+    pub benchmark_plan: ::core::option::Option<::prost::alloc::string::String>,
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct RolloutStatus {
@@ -1172,6 +1179,9 @@ pub struct RolloutStatus {
     /// Rows of the benchmark gate, one for each round that has ended.
     #[prost(message, repeated, tag = "5")]
     pub benchmark_rows: ::prost::alloc::vec::Vec<BenchmarkRow>,
+    /// Rows of the live release beside them; fewer if it could not be measured.
+    #[prost(message, repeated, tag = "6")]
+    pub live_benchmark_rows: ::prost::alloc::vec::Vec<BenchmarkRow>,
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct BenchmarkStatus {

@@ -1,5 +1,5 @@
 // Thresholds as a form edits them, as text until they are parsed, and how their metrics look. Pure.
-import type { Threshold, ThresholdMetric } from '@fairlead/core/benchmark/schema';
+import type { GateThreshold, Threshold, ThresholdMetric } from '@fairlead/core/benchmark/schema';
 import type { Formats } from '@fairlead/ui/formats';
 
 export interface ThresholdDraft {
@@ -10,6 +10,8 @@ export interface ThresholdDraft {
   readonly target: Threshold['target'];
   readonly protocol: Threshold['protocol'];
   readonly concurrency: Threshold['concurrency'];
+  /** `live`: the limit is a ratio to the live release. */
+  readonly relativeTo: GateThreshold['relativeTo'];
 }
 
 export interface MetricLook {
@@ -59,32 +61,43 @@ export const boundLabel: Record<ThresholdDraft['bound'], string> = { max: 'At mo
 
 const BYTES_PER_MIB = 1024 * 1024;
 
+const ANY_ROW = { target: undefined, protocol: undefined, concurrency: undefined, relativeTo: undefined };
+
 export function emptyDraft(metric: ThresholdMetric = 'p99_ms'): ThresholdDraft {
   const { bound } = metricLook[metric];
-  return { metric, bound, limit: '', target: undefined, protocol: undefined, concurrency: undefined };
+  return { metric, bound, limit: '', ...ANY_ROW };
 }
 
-export function toDraft({ metric, max, min, target, protocol, concurrency }: Threshold): ThresholdDraft {
+export function toDraft({
+  metric,
+  max,
+  min,
+  target,
+  protocol,
+  concurrency,
+  relativeTo,
+}: GateThreshold): ThresholdDraft {
   const limit = max ?? min ?? 0;
   return {
     metric,
     bound: max === undefined ? 'min' : 'max',
     limit: String(metric === 'memory_bytes' ? limit / BYTES_PER_MIB : limit),
-    ...{ target, protocol, concurrency },
+    ...{ target, protocol, concurrency, relativeTo },
   };
 }
 
 /** Returns the error of a draft; null if it has none. */
-export function draftError({ metric, bound, limit }: ThresholdDraft): string | null {
+export function draftError({ metric, bound, limit, relativeTo }: ThresholdDraft): string | null {
   const value = Number(limit);
   if (limit.trim() === '' || !Number.isFinite(value) || value < 0) return 'Enter a number such as 20 or 99.9.';
+  if (relativeTo !== undefined) return value === 0 ? 'Enter a ratio such as 1.2.' : null;
   if (metric === 'success_percent') return value > 100 ? 'A success rate is at most 100 %.' : null;
   return bound === 'max' && value === 0 ? 'A maximum of 0 can never pass.' : null;
 }
 
 /** Returns the threshold of a draft without an error. */
-export function parseDraft(draft: ThresholdDraft): Threshold {
-  const { metric, bound, target, protocol, concurrency } = draft;
+export function parseDraft(draft: ThresholdDraft): GateThreshold {
+  const { metric, bound, target, protocol, concurrency, relativeTo } = draft;
   const limit = metric === 'memory_bytes' ? Math.round(Number(draft.limit) * BYTES_PER_MIB) : Number(draft.limit);
   return {
     metric,
@@ -92,12 +105,15 @@ export function parseDraft(draft: ThresholdDraft): Threshold {
     ...(target === undefined ? {} : { target }),
     ...(protocol === undefined ? {} : { protocol }),
     ...(concurrency === undefined ? {} : { concurrency }),
+    ...(relativeTo === undefined ? {} : { relativeTo }),
   };
 }
 
-/** Returns a threshold as words: `p99 at most 20 ms`. */
-export function describeThreshold({ metric, max, min }: Threshold, formats: Formats): string {
+/** Returns a threshold as words: `p99 at most 20 ms`, or `p99 at most 1.2 × live`. */
+export function describeThreshold({ metric, max, min, relativeTo }: GateThreshold, formats: Formats): string {
   const { label, format } = metricLook[metric];
   const name = label.replace(/ \(.*\)$/, '');
-  return `${name} ${max === undefined ? 'at least' : 'at most'} ${format(max ?? min ?? 0, formats)}`;
+  const limit = max ?? min ?? 0;
+  const words = relativeTo === undefined ? format(limit, formats) : `${limit} × live`;
+  return `${name} ${max === undefined ? 'at least' : 'at most'} ${words}`;
 }

@@ -1,6 +1,6 @@
 'use client';
 // Editor of thresholds: metric, bound and limit, and the rows that each holds for.
-import type { Threshold } from '@fairlead/core/benchmark/schema';
+import type { GateThreshold, Threshold } from '@fairlead/core/benchmark/schema';
 import { Button } from '@fairlead/ui/button';
 import { Plus } from 'lucide-react';
 import type { BenchmarkDetail } from '../../api/types.ts';
@@ -28,20 +28,22 @@ export interface ThresholdRows {
 }
 
 export interface ThresholdFieldsProps {
-  readonly first: readonly Threshold[];
+  readonly first: readonly GateThreshold[];
   /** Metrics to offer. */
   readonly metrics: readonly Threshold['metric'][];
   /** Without it a threshold holds for every row. */
   readonly rows?: ThresholdRows;
+  /** True: a limit may be a ratio to the live release. */
+  readonly canCompare?: boolean;
   /** Error of the server at a threshold. */
   readonly errorOf: (at: number) => string | undefined;
   /** Null while one of them is invalid. */
-  readonly onChange: (thresholds: Threshold[] | null) => void;
+  readonly onChange: (thresholds: GateThreshold[] | null) => void;
 }
 
 const ANY = '';
 
-export function ThresholdFields({ first, metrics, rows, errorOf, onChange }: ThresholdFieldsProps) {
+export function ThresholdFields({ first, metrics, rows, canCompare = false, errorOf, onChange }: ThresholdFieldsProps) {
   const drafts = useRows<ThresholdDraft>(first.map(toDraft), (next) =>
     onChange(next.every((draft) => draftError(draft) === null) ? next.map(parseDraft) : null),
   );
@@ -68,8 +70,19 @@ export function ThresholdFields({ first, metrics, rows, errorOf, onChange }: Thr
             options={(['max', 'min'] as const).map((value) => ({ value, label: boundLabel[value] }))}
             onValue={(bound) => change(key, { ...item, bound })}
           />
+          {canCompare ? (
+            <ChoiceField
+              label="Compared with"
+              value={item.relativeTo ?? ANY}
+              options={[
+                { value: ANY, label: 'Fixed limit' } as const,
+                { value: 'live', label: 'Live release' } as const,
+              ]}
+              onValue={(value) => change(key, { ...item, relativeTo: value === ANY ? undefined : value })}
+            />
+          ) : null}
           <TextField
-            label="Limit"
+            label={item.relativeTo === undefined ? 'Limit' : 'Ratio'}
             error={draftError(item) ?? errorOf(at)}
             value={item.limit}
             onValue={(limit) => change(key, { ...item, limit })}

@@ -30,7 +30,7 @@ export function CompareCard({ run }: { readonly run: BenchmarkDetail }) {
   const measured = others.filter(({ origin }) => origin === null);
   const imported = others.filter(({ origin }) => origin !== null);
   const nameOf = ({ appName, facts, createdAt }: BenchmarkSummary) =>
-    `${appName}${facts === null ? '' : ` #${facts.release.number}`}, ${formatShortTime(createdAt)}`;
+    `${appName}${facts?.release ? ` #${facts.release.number}` : ''}, ${formatShortTime(createdAt)}`;
   const optionOf = (other: BenchmarkSummary) => (
     <option key={other.id} value={other.id}>
       {nameOf(other)}

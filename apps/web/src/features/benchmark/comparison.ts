@@ -74,8 +74,8 @@ export interface FactChange {
 /** Returns what differs between the runs besides their results. A difference in figures may come from any of it. */
 export function compareFacts(before: Facts, after: Facts): FactChange[] {
   const describe = ({ facts, serverName, plan }: Facts) => ({
-    Release: facts === null ? 'Not stored' : `#${facts.release.number}`,
-    Settings: facts === null ? 'Not stored' : `version ${facts.configNumber}`,
+    Release: facts?.release ? `#${facts.release.number}` : 'Not stored',
+    Settings: facts === null || facts.configNumber === null ? 'Not stored' : `version ${facts.configNumber}`,
     Server: serverName ?? 'Elsewhere',
     Agent: facts === null ? 'Not stored' : facts.agentVersion,
     Kernel: facts === null ? 'Not stored' : facts.machine.kernel,

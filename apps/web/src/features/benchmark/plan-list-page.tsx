@@ -122,7 +122,7 @@ function PlanRows({ plans, onDialog }: PlanRowsProps) {
       </TableHead>
       <tbody>
         {plans.map((saved) => {
-          const { id, name, appName, appSlug, environmentId, environmentName, plan } = saved;
+          const { id, name, appName, appSlug, environmentId, environmentName, plan, isFromRepository } = saved;
           return (
             <Row key={id}>
               <Cell className="w-full max-w-0">
@@ -133,6 +133,7 @@ function PlanRows({ plans, onDialog }: PlanRowsProps) {
                 ) : (
                   name
                 )}
+                {isFromRepository ? <span className="block text-xs text-ink-faint">From the repository</span> : null}
                 <span className="block truncate font-mono text-xs text-ink-faint">
                   {plan.host}
                   {plan.path}
@@ -163,9 +164,11 @@ function PlanRows({ plans, onDialog }: PlanRowsProps) {
                     <MenuItem icon={<Play size={15} />} onSelect={() => router.push(paths.runPlan(appSlug, id))}>
                       Start benchmark
                     </MenuItem>
-                    <MenuItem icon={<Pencil size={15} />} onSelect={() => onDialog({ kind: 'edit', plan: saved })}>
-                      Edit
-                    </MenuItem>
+                    {isFromRepository ? null : (
+                      <MenuItem icon={<Pencil size={15} />} onSelect={() => onDialog({ kind: 'edit', plan: saved })}>
+                        Edit
+                      </MenuItem>
+                    )}
                     <MenuItem
                       icon={<CalendarClock size={15} />}
                       onSelect={() => onDialog({ kind: 'schedule', plan: saved })}
@@ -188,7 +191,7 @@ function PlanRows({ plans, onDialog }: PlanRowsProps) {
                 >
                   Download
                 </MenuItem>
-                {mayWrite ? (
+                {mayWrite && !isFromRepository ? (
                   <>
                     <MenuSeparator />
                     <MenuItem

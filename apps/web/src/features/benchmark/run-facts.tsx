@@ -15,8 +15,12 @@ export function RunFacts({ run }: { readonly run: BenchmarkDetail }) {
       <Facts
         className="border-line border-t px-4 py-4 sm:grid-cols-2 lg:grid-cols-5"
         items={[
-          { term: 'Release', value: `#${release.number} (${shortHash(release.commitHash)})` },
-          { term: 'Settings', value: configNumber === 0 ? 'Defaults' : `Version ${configNumber}` },
+          ...(release === null
+            ? []
+            : [{ term: 'Release', value: `#${release.number} (${shortHash(release.commitHash)})` }]),
+          ...(configNumber === null
+            ? []
+            : [{ term: 'Settings', value: configNumber === 0 ? 'Defaults' : `Version ${configNumber}` }]),
           { term: 'Agent', value: agentVersion },
           { term: 'Machine', value: `${plural(machine.cpuCount, 'core')}, ${formatBytes(machine.memoryBytes)}` },
           {
@@ -31,7 +35,9 @@ export function RunFacts({ run }: { readonly run: BenchmarkDetail }) {
 
 /** Warns if a deployment ended during the run. */
 export function ReleaseChangedNote({ facts }: Pick<BenchmarkDetail, 'facts'>) {
-  if (facts === null || facts.endReleaseNumber === null || facts.endReleaseNumber === facts.release.number) return null;
+  if (!facts?.release || facts.endReleaseNumber === null || facts.endReleaseNumber === facts.release.number) {
+    return null;
+  }
   return (
     <WarnNote>
       Release #{facts.endReleaseNumber} went live during the run, which began with #{facts.release.number}. Its rows mix

@@ -42,6 +42,7 @@ export function GateDetails({ draft: { set, problem }, gate }: GateDetailsProps)
         <ThresholdFields
           first={gate.thresholds}
           metrics={GATE_METRICS}
+          canCompare
           errorOf={(at) => errorOf(`thresholds.${at}`)}
           // An invalid limit is sent as no threshold at all, which the server refuses at this field.
           onChange={(thresholds) => set('benchmarkGate', { ...gate, thresholds: thresholds ?? [] })}

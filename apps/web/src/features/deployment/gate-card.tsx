@@ -1,6 +1,6 @@
 // Benchmark gate of a deployment: its rounds, the thresholds with their medians, and the outcome on each server.
 import { Card, CardHeader } from '@fairlead/ui/card';
-import { useFormats } from '@fairlead/ui/formats';
+import { type Formats, useFormats } from '@fairlead/ui/formats';
 import { StateText } from '@fairlead/ui/state-pill';
 import type { DeploymentDetail } from '../../api/types.ts';
 import { LookText } from '../../common/deployment/state-view.tsx';
@@ -50,27 +50,46 @@ function GateFigures({ gate }: { readonly gate: Gate }) {
     <>
       <ol className="mt-1.5 flex flex-col gap-0.5 text-ink-soft text-sm">
         {gate.rows.map((row) => (
-          <li key={row.round} className="tabular flex justify-between gap-3">
-            <span>Round {row.round + 1}</span>
-            <span>
-              {formats.formatInteger(row.requestsPerSecond)} req/s, p99 {formats.formatMs(row.p99Ms)}
-              {row.errors === 0 ? '' : `, ${formats.plural(row.errors, 'error')}`}
-            </span>
-          </li>
+          <GateRound key={row.round} name={`Round ${row.round + 1}`} row={row} />
+        ))}
+        {gate.liveRows.map((row) => (
+          <GateRound key={`live ${row.round}`} name={`Round ${row.round + 1}, live release`} row={row} />
         ))}
       </ol>
       <ul className="mt-1.5 flex flex-col gap-0.5 text-sm">
-        {[...gate.thresholds.entries()].map(([at, { threshold, passed, certain, cells }]) => {
-          const value = cells[0]?.value ?? null;
-          const measured = value === null ? 'unknown' : metricLook[threshold.metric].format(value, formats);
-          return (
-            <li key={at} className="flex flex-wrap justify-between gap-x-3">
-              <span>{describeThreshold(threshold, formats)}</span>
-              <StateText tone={passed ? 'ok' : 'bad'}>{`${measured}${certain ? '' : ', within the noise'}`}</StateText>
-            </li>
-          );
-        })}
+        {[...gate.thresholds.entries()].map(([at, result]) => (
+          <li key={at} className="flex flex-wrap justify-between gap-x-3">
+            <span>{describeThreshold(result.threshold, formats)}</span>
+            <StateText tone={result.passed ? 'ok' : 'bad'}>{describeResult(result, formats)}</StateText>
+          </li>
+        ))}
       </ul>
     </>
   );
+}
+
+function GateRound({ name, row }: { readonly name: string; readonly row: Gate['rows'][number] }) {
+  const formats = useFormats();
+  return (
+    <li className="tabular flex justify-between gap-3">
+      <span>{name}</span>
+      <span>
+        {formats.formatInteger(row.requestsPerSecond)} requests/s, p99 {formats.formatMs(row.p99Ms)}
+        {row.errors === 0 ? '' : `, ${formats.plural(row.errors, 'error')}`}
+      </span>
+    </li>
+  );
+}
+
+/** Returns the measured median, or ratio with its interval, as words. */
+function describeResult({ threshold, certain, cells }: Gate['thresholds'][number], formats: Formats): string {
+  const [cell] = cells;
+  const isRatio = threshold.relativeTo !== undefined;
+  if (cell === undefined && isRatio) return 'No live release to compare with';
+  const value = cell?.value ?? null;
+  if (value === null) return 'unknown';
+  const ratio = (of: number) => formats.formatFixed(of, 2);
+  const interval = isRatio && cell?.interval ? ` (${ratio(cell.interval.low)} to ${ratio(cell.interval.high)})` : '';
+  const measured = isRatio ? `${ratio(value)} ×${interval}` : metricLook[threshold.metric].format(value, formats);
+  return `${measured}${certain ? '' : ', within the noise'}`;
 }

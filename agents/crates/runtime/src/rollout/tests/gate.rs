@@ -2,7 +2,7 @@
 
 use fairlead_model::{
     BenchmarkGate, BenchmarkMetric, BenchmarkProtocol, BenchmarkRow, BenchmarkTarget, BenchmarkThreshold, Canary,
-    ThresholdBound,
+    GateProgress, ThresholdBound,
 };
 use std::collections::BTreeMap;
 
@@ -20,6 +20,7 @@ fn gate() -> BenchmarkGate {
             metric: BenchmarkMetric::P99Ms,
             bound: ThresholdBound::Max,
             thousandths: 20_000,
+            relative: false,
         }],
     }
 }
@@ -102,7 +103,7 @@ fn a_healthy_candidate_is_measured_before_it_gets_any_request() {
     assert_eq!(world.measured(), [address(2)]);
     assert_eq!(world.routes(), (vec![address(1)], vec![]));
     assert_eq!(world.steps_of(2).last(), Some(&(Step::Benchmark, StepState::Running)));
-    world.event(RolloutEvent::GateRow(deployment(2), Box::new(row(0))));
+    world.event(RolloutEvent::GateProgress(deployment(2), Box::new(GateProgress::New(row(0)))));
     world.pass(Duration::from_secs(60));
     assert_eq!(world.routes(), (vec![address(1)], vec![]), "no verdict, no switch");
     assert_eq!(world.rollout(2).benchmark_rows, [row(0)]);
@@ -209,7 +210,7 @@ fn an_agent_restart_under_load_measures_again_and_one_after_it_does_not() {
     world.desire(gated(Some(canary.clone())));
     world.bring_up(2);
     assert_eq!(world.routes(), (vec![address(1)], vec![]), "no canary before the verdict");
-    world.event(RolloutEvent::GateRow(deployment(2), Box::new(row(0))));
+    world.event(RolloutEvent::GateProgress(deployment(2), Box::new(GateProgress::New(row(0)))));
     world.verdict(Ok(()));
     assert_eq!(world.routes().0, [address(1), address(2)]);
     let mut again = restart(&world);
@@ -232,4 +233,27 @@ fn an_instance_that_is_unhealthy_after_the_load_gets_no_request() {
     world.pass(Duration::from_secs(30));
     assert_eq!(world.rollout(2).state, WorkState::Failed);
     assert_eq!(world.measured().len(), 1);
+}
+
+#[test]
+fn a_relative_gate_compares_with_a_live_instance_and_keeps_both_rows() {
+    let mut world = World::serving_one();
+    let mut spec = gated(None);
+    let gate = spec.candidate.as_mut().unwrap().benchmark_gate.as_mut().unwrap();
+    gate.thresholds[0].relative = true;
+    world.desire(spec);
+    world.bring_up(2);
+    let live = world.actions.iter().find_map(|action| match action {
+        RolloutAction::Measure { live, .. } => Some(live.clone()),
+        _ => None,
+    });
+    assert_eq!(live, Some(Some(address(1))));
+    let mut progress = |progress| world.event(RolloutEvent::GateProgress(deployment(2), Box::new(progress)));
+    progress(GateProgress::New(row(0)));
+    progress(GateProgress::Live(row(0)));
+    let status = world.rollout(2);
+    assert_eq!((status.benchmark_rows.len(), status.live_benchmark_rows.len()), (1, 1));
+    world
+        .event(RolloutEvent::GateProgress(deployment(2), Box::new(GateProgress::NotComparable("it ended".to_owned()))));
+    assert_eq!(world.rollout(2).live_benchmark_rows, []);
 }

@@ -1,0 +1,432 @@
+//! Plan document `fairlead-plan-1`, as a repository holds it. Invariant: accepts the documents that
+//! packages/core/src/benchmark-plan/schema.ts accepts, as the contract's fixtures prove.
+
+use std::sync::LazyLock;
+use std::time::Duration;
+
+use fairlead_model::{AppKey, BenchmarkPlan, BenchmarkProtocol, BenchmarkScenario, BenchmarkTarget, LabApp, RunId};
+use regex::Regex;
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
+
+use crate::threshold::PlanThreshold;
+
+/// Most bytes of a document.
+pub const DOCUMENT_BYTES_MAX: usize = 256 * 1024;
+/// Host of the lab's certificate.
+pub const LAB_HOST: &str = "bench.localhost";
+const FORMAT: &str = "fairlead-plan-1";
+const NAME_MAX: usize = 60;
+const HOST_MAX: usize = 253;
+const PATH_MAX: usize = 500;
+const THRESHOLDS_MAX: usize = 20;
+/// Most rows of a run.
+const ROWS_MAX: usize = 400;
+/// Most clients of an app.
+const LIVE_CONCURRENCY_MAX: u32 = 1024;
+/// Most bytes of responses that all clients of the lab wait for at once.
+const LAB_BYTES_MAX: u64 = 256 * 1024 * 1024;
+
+/// Plan with its name.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PlanDocument {
+    format: String,
+    pub name: String,
+    pub plan: PlanSpec,
+}
+
+/// Content of a plan document. Times are in milliseconds.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct PlanSpec {
+    #[serde(deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
+    pub path: String,
+    pub targets: Vec<BenchmarkTarget>,
+    pub protocols: Vec<BenchmarkProtocol>,
+    pub concurrency: Vec<u32>,
+    pub repeats: u32,
+    pub duration_ms: u32,
+    pub warmup_ms: u32,
+    pub upstream: PlanUpstream,
+    pub scenario: BenchmarkScenario,
+    pub connection: PlanConnection,
+    pub requests_per_second: Option<u32>,
+    pub lab_app: LabAppSpec,
+    pub thresholds: Vec<PlanThreshold>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PlanUpstream {
+    /// An app that runs already.
+    Live,
+    /// The lab's app behind proxies that the agent starts.
+    Lab,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PlanConnection {
+    Reused,
+    Fresh,
+}
+
+/// Response of the lab's app.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct LabAppSpec {
+    pub response_bytes: u32,
+    pub response_delay_ms: u32,
+    pub error_every: u32,
+}
+
+impl Default for LabAppSpec {
+    fn default() -> Self {
+        Self { response_bytes: 13, response_delay_ms: 0, error_every: 0 }
+    }
+}
+
+impl Default for PlanSpec {
+    fn default() -> Self {
+        Self {
+            host: None,
+            path: "/".to_owned(),
+            targets: vec![BenchmarkTarget::Proxy, BenchmarkTarget::Direct],
+            protocols: vec![BenchmarkProtocol::Http1, BenchmarkProtocol::Http2],
+            concurrency: vec![1, 8, 32],
+            repeats: 3,
+            duration_ms: 2000,
+            warmup_ms: 500,
+            upstream: PlanUpstream::Live,
+            scenario: BenchmarkScenario::Matrix,
+            connection: PlanConnection::Reused,
+            requests_per_second: None,
+            lab_app: LabAppSpec::default(),
+            thresholds: Vec::new(),
+        }
+    }
+}
+
+/// Document that can't be run.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct DocumentError(String);
+
+impl PlanDocument {
+    /// Reads a document and returns the first fault of an invalid one.
+    pub fn parse(text: &str) -> Result<Self, DocumentError> {
+        if text.len() > DOCUMENT_BYTES_MAX {
+            return Err(DocumentError(format!("A plan has at most {} KiB.", DOCUMENT_BYTES_MAX / 1024)));
+        }
+        let invalid = |error: serde_json::Error| DocumentError(format!("The plan is invalid: {error}."));
+        let value: Value = serde_json::from_str(text).map_err(invalid)?;
+        let mut document: Self = serde_json::from_value(with_integers(value)).map_err(invalid)?;
+        // JavaScript trims U+FEFF too, and keeps U+0085.
+        let is_blank = |char: char| (char.is_whitespace() && char != '\u{85}') || char == '\u{feff}';
+        document.name = document.name.trim_matches(is_blank).to_owned();
+        match document.faults().into_iter().next() {
+            None => Ok(document),
+            Some(fault) => Err(DocumentError(fault)),
+        }
+    }
+
+    /// Returns a sentence for each rule that the document breaks.
+    fn faults(&self) -> Vec<String> {
+        let mut faults = Vec::new();
+        let mut fault = |is_fault: bool, message: String| {
+            if is_fault {
+                faults.push(message);
+            }
+        };
+        fault(self.format != FORMAT, format!("A plan of Fairlead has \"format\": \"{FORMAT}\"."));
+        fault(self.name.is_empty(), "Enter a name.".to_owned());
+        fault(length(&self.name) > NAME_MAX, format!("A name has at most {NAME_MAX} characters."));
+        fault(INVISIBLE.is_match(&self.name), "A name has no line breaks or invisible characters.".to_owned());
+        faults.extend(self.plan.bound_faults());
+        if faults.is_empty() { self.plan.combination_faults() } else { faults }
+    }
+}
+
+impl PlanSpec {
+    fn bound_faults(&self) -> Vec<String> {
+        let mut faults = Vec::new();
+        let mut within = |field: &str, value: usize, min: usize, max: usize| {
+            if !(min..=max).contains(&value) {
+                faults.push(format!("`{field}` is {value}, and it must be from {min} to {max}."));
+            }
+        };
+        within("host: characters", self.host.as_deref().map_or(0, length), 0, HOST_MAX);
+        within("path: characters", length(&self.path), 1, PATH_MAX);
+        within("targets: entries", self.targets.len(), 1, 9);
+        within("protocols: entries", self.protocols.len(), 1, 4);
+        within("concurrency: entries", self.concurrency.len(), 1, 8);
+        for clients in &self.concurrency {
+            within("concurrency", *clients as usize, 1, 20_000);
+        }
+        within("repeats", self.repeats as usize, 1, 9);
+        within("durationMs", self.duration_ms as usize, 500, 30_000);
+        within("warmupMs", self.warmup_ms as usize, 0, 5000);
+        if let Some(rate) = self.requests_per_second {
+            within("requestsPerSecond", rate as usize, 1, 100_000);
+        }
+        within("labApp.responseBytes", self.lab_app.response_bytes as usize, 0, 1_048_576);
+        within("labApp.responseDelayMs", self.lab_app.response_delay_ms as usize, 0, 10_000);
+        within("labApp.errorEvery", self.lab_app.error_every as usize, 0, 1_000_000);
+        within("thresholds: entries", self.thresholds.len(), 0, THRESHOLDS_MAX);
+        if !self.path.starts_with('/') || !self.path.bytes().all(|byte| matches!(byte, 0x21..=0x7e)) {
+            faults.push("A path starts with / and has no spaces.".to_owned());
+        }
+        if has_twins(&self.targets) {
+            faults.push("Name each target once.".to_owned());
+        }
+        if has_twins(&self.protocols) {
+            faults.push("Name each protocol once.".to_owned());
+        }
+        if has_twins(&self.concurrency) {
+            faults.push("Name each concurrency once.".to_owned());
+        }
+        // Words of the control plane's protocol that no plan offers.
+        if matches!(self.scenario, BenchmarkScenario::Wake | BenchmarkScenario::PacketLoss) {
+            faults.push("The plan has an unknown scenario.".to_owned());
+        }
+        faults.extend(self.thresholds.iter().flat_map(PlanThreshold::faults));
+        faults
+    }
+
+    /// Returns what can't be measured together: `planFaults` of packages/core/src/benchmark/plan.ts.
+    fn combination_faults(&self) -> Vec<String> {
+        use BenchmarkProtocol::{Http1, Http1Cleartext};
+        use BenchmarkScenario as Scenario;
+        let needs_app = matches!(self.scenario, Scenario::Deploy | Scenario::RouteChange | Scenario::ProxyUpgrade);
+        let needs_lab = matches!(self.scenario, Scenario::SlowUpstream | Scenario::GreedyClient);
+        let is_event = self.scenario != Scenario::Matrix;
+        let is_http1 = self.protocols.iter().all(|protocol| matches!(protocol, Http1 | Http1Cleartext));
+        let is_fresh = self.connection == PlanConnection::Fresh;
+        let has_rate = self.requests_per_second.is_some();
+        let is_live = self.upstream == PlanUpstream::Live;
+        let is_peer = |target: &BenchmarkTarget| !matches!(target, BenchmarkTarget::Proxy | BenchmarkTarget::Direct);
+        let clients = self.concurrency.iter().copied().max().unwrap_or(0);
+        let waiting = u64::from(clients) * u64::from(self.lab_app.response_bytes);
+        let rows = self.rows();
+        [
+            (rows == 0, "Apps speak HTTP/1.1: measure HTTP/2 through the proxy, or choose HTTP/1.1."),
+            (rows > ROWS_MAX, "The plan has too many rows: a run has at most 400. Choose fewer combinations."),
+            (
+                is_live && self.targets.iter().any(is_peer),
+                "Other proxies run in the lab only. Choose the upstream Lab, or the targets Fairlead and Direct.",
+            ),
+            (is_live && self.protocols.contains(&Http1Cleartext), "HTTP without TLS is measured in the lab only."),
+            (
+                is_live && clients > LIVE_CONCURRENCY_MAX,
+                "An app is measured with at most 1024 clients. Choose the lab for more.",
+            ),
+            (is_live && needs_lab, "This scenario runs in the lab only."),
+            (!is_live && needs_app, "This scenario needs an app: it does not run in the lab."),
+            (!is_live && self.path != "/", "The lab measures the path /."),
+            (
+                !is_live && waiting > LAB_BYTES_MAX,
+                "All clients together wait for more than 256 MiB. Choose fewer clients or smaller responses.",
+            ),
+            (
+                needs_app && self.targets.iter().any(|target| *target != BenchmarkTarget::Proxy),
+                "This scenario measures the app through the proxy only.",
+            ),
+            (is_event && !has_rate, "This scenario needs requests per second."),
+            (is_event && is_fresh, "This scenario is measured over reused connections."),
+            (has_rate && !is_http1, "Requests per second need HTTP/1.1."),
+            (is_fresh && !is_http1, "Fresh connections are measured over HTTP/1.1 only."),
+            (is_fresh && has_rate, "Fresh connections are measured in a closed loop only."),
+        ]
+        .into_iter()
+        .filter_map(|(is_fault, message)| is_fault.then(|| message.to_owned()))
+        .collect()
+    }
+
+    fn rows(&self) -> usize {
+        let speaks = |target: &BenchmarkTarget| self.protocols.iter().filter(|it| target.speaks(**it)).count();
+        let pairs: usize = self.targets.iter().map(speaks).sum();
+        pairs * self.scenario.phases().len() * self.concurrency.len() * self.repeats as usize
+    }
+
+    /// Returns the plan as the control plane would send it.
+    pub fn to_plan(&self, run: RunId, key: AppKey, host: String) -> BenchmarkPlan {
+        let milliseconds = |count: u32| Duration::from_millis(count.into());
+        let LabAppSpec { response_bytes, response_delay_ms, error_every } = self.lab_app;
+        let lab = LabApp { response_bytes, response_delay: milliseconds(response_delay_ms), error_every };
+        BenchmarkPlan {
+            run,
+            key,
+            host,
+            path: self.path.clone(),
+            targets: self.targets.clone(),
+            protocols: self.protocols.clone(),
+            concurrency: self.concurrency.clone(),
+            repeats: self.repeats,
+            duration: milliseconds(self.duration_ms),
+            warmup: milliseconds(self.warmup_ms),
+            lab: (self.upstream == PlanUpstream::Lab).then_some(lab),
+            scenario: self.scenario,
+            fresh_connections: self.connection == PlanConnection::Fresh,
+            rate: self.requests_per_second.map(f64::from),
+        }
+    }
+}
+
+/// Format characters such as bidirectional overrides, with which one name poses as another.
+static INVISIBLE: LazyLock<Regex> = LazyLock::new(|| {
+    #[expect(clippy::expect_used, reason = "the pattern is a constant")]
+    Regex::new(r"[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]").expect("a valid pattern")
+});
+
+/// Reads a field that may be absent, but not null.
+pub(crate) fn present<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> Result<Option<T>, D::Error> {
+    T::deserialize(from).map(Some)
+}
+
+/// Replaces whole numbers such as `2e3` and `2.0`, which JavaScript reads as integers.
+fn with_integers(value: Value) -> Value {
+    match value {
+        Value::Number(number) if !number.is_u64() => match number.as_f64() {
+            Some(float) if float.fract() == 0.0 && (0.0..=u32::MAX.into()).contains(&float) => {
+                Value::from(float as u64)
+            }
+            _ => Value::Number(number),
+        },
+        Value::Array(items) => items.into_iter().map(with_integers).collect(),
+        Value::Object(fields) => fields.into_iter().map(|(name, value)| (name, with_integers(value))).collect(),
+        other => other,
+    }
+}
+
+fn length(text: &str) -> usize {
+    text.chars().count()
+}
+
+fn has_twins<T: PartialEq>(values: &[T]) -> bool {
+    values.iter().enumerate().any(|(at, value)| values.iter().take(at).any(|other| other == value))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use serde_json::{Map, json};
+
+    use super::*;
+
+    #[derive(Deserialize)]
+    struct DocumentCase {
+        name: String,
+        document: Value,
+        valid: bool,
+        /// Sentence of a rule that the document breaks.
+        #[serde(default)]
+        fault: Option<String>,
+    }
+
+    fn read(path: &str) -> Value {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..").join(path);
+        serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap()
+    }
+
+    fn parse(document: &Value) -> Result<PlanDocument, DocumentError> {
+        PlanDocument::parse(&document.to_string())
+    }
+
+    #[test]
+    fn documents_are_valid_as_in_the_control_plane() {
+        let cases: Vec<DocumentCase> =
+            serde_json::from_value(read("packages/contract/fixtures/plan-documents.json")).unwrap();
+        assert!(cases.iter().filter(|case| case.valid).count() > 5 && cases.iter().any(|case| !case.valid));
+        for DocumentCase { name, document, valid, fault } in cases {
+            let parsed = parse(&document);
+            assert_eq!(parsed.is_ok(), valid, "{name}: {parsed:?}");
+            if let (Some(fault), Err(error)) = (fault, parsed) {
+                assert_eq!(error.to_string(), fault, "{name}");
+            }
+        }
+    }
+
+    /// Plan with one field set; the rest is as small as the rules of combinations ask for.
+    fn with(path: &[&str], value: Value) -> Value {
+        let mut plan = json!({ "targets": ["proxy"], "protocols": ["http1"], "concurrency": [1], "repeats": 1 });
+        let mut at = plan.as_object_mut().unwrap();
+        let (last, parents) = path.split_last().unwrap();
+        for parent in parents {
+            at = at.entry(*parent).or_insert_with(|| Value::Object(Map::new())).as_object_mut().unwrap();
+        }
+        at.insert((*last).to_owned(), value);
+        json!({ "format": FORMAT, "name": "Nightly", "plan": plan })
+    }
+
+    /// Checks every bound and word of the published schema, so that a change there is noticed here.
+    fn check(path: &[&str], schema: &Value) -> usize {
+        let field = path.join(".");
+        let schema = schema.get("anyOf").and_then(|any| any.get(0)).unwrap_or(schema);
+        let mut checked = 0;
+        let mut expect = |value: Value, is_valid: bool| {
+            let parsed = parse(&with(path, value.clone()));
+            assert_eq!(parsed.is_ok(), is_valid, "{field} = {value}: {parsed:?}");
+            checked += 1;
+        };
+        let is_list = schema["type"] == "array";
+        let values = if is_list { &schema["items"] } else { schema };
+        let wrap = |value: Value| if is_list { json!([value]) } else { value };
+        if let Some(max) = values["maximum"].as_u64() {
+            expect(wrap(json!(max + 1)), false);
+            // Live plans have fewer clients.
+            if field != "concurrency" {
+                expect(wrap(json!(max)), true);
+            }
+        }
+        if let Some(min) = values["minimum"].as_u64() {
+            expect(wrap(json!(min)), true);
+            if min > 0 {
+                expect(wrap(json!(min - 1)), false);
+            }
+        }
+        if let Some(max) = values["maxLength"].as_u64() {
+            expect(json!(format!("/{}", "x".repeat(max as usize - 1))), true);
+            expect(json!(format!("/{}", "x".repeat(max as usize))), false);
+        }
+        if is_list && values["type"] != "object" {
+            expect(json!([]), false);
+        }
+        for word in values["enum"].as_array().into_iter().flatten() {
+            let error = parse(&with(path, wrap(word.clone()))).err().map(|error| error.to_string());
+            let is_known = error.is_none_or(|error| !error.contains("unknown"));
+            assert!(is_known, "{field} knows no {word}");
+            checked += 1;
+        }
+        for (name, inner) in schema["properties"].as_object().into_iter().flatten() {
+            checked += check(&[path, &[name.as_str()]].concat(), inner);
+        }
+        checked
+    }
+
+    #[test]
+    fn the_published_schema_has_the_fields_bounds_and_defaults_of_the_document() {
+        let schema = read("docs/benchmarks/plan.schema.json");
+        let properties = schema["properties"]["plan"]["properties"].as_object().unwrap();
+        let defaults = serde_json::to_value(PlanSpec::default()).unwrap();
+        let mut checked = 0;
+        for (name, field) in properties {
+            if name != "host" {
+                assert_eq!(field["default"], defaults[name], "default of `{name}`");
+            }
+            checked += check(&[name], field);
+        }
+        for name in defaults.as_object().unwrap().keys() {
+            assert!(properties.contains_key(name), "`{name}` is in no published schema");
+        }
+        assert!(checked > 50, "{checked}");
+    }
+
+    #[test]
+    fn an_oversized_document_is_refused_unread() {
+        let error = PlanDocument::parse(&" ".repeat(DOCUMENT_BYTES_MAX + 1)).unwrap_err();
+        assert_eq!(error.to_string(), "A plan has at most 256 KiB.");
+    }
+}

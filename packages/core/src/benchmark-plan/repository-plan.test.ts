@@ -1,0 +1,118 @@
+// Plans of a repository: a build saves, changes and releases them, and never touches those of members.
+import { type AppId, type DeploymentId, parseId } from '@fairlead/contract/ids';
+import { type TestDatabase, testDatabase } from '@fairlead/db/testing';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { benchmarkPlanSchema } from '../benchmark/index.ts';
+import { createDeployment, getDeployment } from '../deployment/index.ts';
+import { builtStatus, type TestWorld, testWorld } from '../testing/index.ts';
+import {
+  advanceSchedule,
+  createPlan,
+  deletePlan,
+  findDuePlans,
+  listPlans,
+  pauseSchedule,
+  updatePlan,
+  updateSchedule,
+} from './index.ts';
+
+let db: TestDatabase;
+let world: TestWorld;
+let made = 0;
+
+beforeAll(async () => {
+  db = await testDatabase();
+  world = await testWorld(db.database);
+});
+afterAll(() => db.drop());
+
+const file = (name: string, plan: object = {}) => JSON.stringify({ format: 'fairlead-plan-1', name, plan });
+const plans = async (appId: AppId) => (await world.tenant((ctx) => listPlans(ctx, { appId, limit: 10 }))).items;
+
+async function createApp(): Promise<AppId> {
+  made += 1;
+  const { appId, deploymentId } = await world.createApp(`Shop ${made}`, { host: `shop${made}.example.test` });
+  await world.advance(deploymentId ?? '');
+  await world.finish(deploymentId ?? '');
+  return appId;
+}
+
+/** Builds a release whose source has the file; returns the sentences of its plan. Undefined: an agent that reads none. */
+async function build(appId: AppId, benchmarkPlan?: string): Promise<readonly string[]> {
+  const { deploymentId } = await world.tenant((ctx) => createDeployment(ctx, { appId }));
+  await world.advance(deploymentId);
+  await world.report({ builds: [builtStatus(deploymentId, benchmarkPlan === undefined ? {} : { benchmarkPlan })] });
+  await world.finish(deploymentId);
+  const id: DeploymentId = parseId('dep', deploymentId);
+  const deployment = await world.tenant((ctx) => getDeployment(ctx, { deploymentId: id }));
+  expect(deployment.state).toBe('live');
+  return deployment.plan;
+}
+
+test('a file becomes a plan that changes with deployments only', async () => {
+  const appId = await createApp();
+  expect(await build(appId, file('Nightly', { concurrency: [4] }))).toContain(
+    'fairlead.bench.json is the benchmark plan Nightly.',
+  );
+  const [first] = await plans(appId);
+  expect(first).toMatchObject({ name: 'Nightly', isFromRepository: true, version: 1, plan: { concurrency: [4] } });
+  const planId = first?.id ?? parseId('bpl', 'bpl_none');
+  const refusal = { code: 'benchmark_plan.from_repository' };
+  const renamed = world.tenant((ctx) => updatePlan(ctx, { planId, version: 1, name: 'Mine' }));
+  await expect(renamed).rejects.toMatchObject(refusal);
+  await expect(world.tenant((ctx) => deletePlan(ctx, { planId }))).rejects.toMatchObject(refusal);
+
+  await build(appId, file('Nightly', { concurrency: [4] }));
+  expect(await plans(appId)).toMatchObject([{ id: planId, version: 1 }]);
+  await build(appId, file('Weekly', { concurrency: [8] }));
+  expect(await plans(appId)).toMatchObject([{ id: planId, name: 'Weekly', version: 2, plan: { concurrency: [8] } }]);
+  await build(appId);
+  expect(await plans(appId)).toMatchObject([{ id: planId, isFromRepository: true }]);
+
+  // Without the file, the plan is one of the members'.
+  await build(appId, '');
+  expect(await plans(appId)).toMatchObject([{ id: planId, name: 'Weekly', isFromRepository: false }]);
+  await world.tenant((ctx) => deletePlan(ctx, { planId }));
+});
+
+test('a bad file stops no deployment, and the last plan stays', async () => {
+  const appId = await createApp();
+  await build(appId, file('Nightly'));
+  for (const [content, why] of [
+    ['{', 'it is not JSON.'],
+    [file('Nightly', { concurrency: [0] }), 'plan.concurrency.0: '],
+    [file('Nightly', { labApp: { speed: 1 } }), 'plan.labApp: '],
+    [file('x'.repeat(300_000)), 'it has more than 256 KiB.'],
+  ] as const) {
+    const sentences = await build(appId, content);
+    expect(sentences.at(-1)).toContain(`The benchmark plan of fairlead.bench.json is not used: ${why}`);
+  }
+  expect(await plans(appId)).toMatchObject([{ name: 'Nightly', isFromRepository: true, version: 1 }]);
+});
+
+test('a plan of a member keeps its name and content', async () => {
+  const appId = await createApp();
+  const plan = benchmarkPlanSchema.parse({ concurrency: [2] });
+  await world.tenant((ctx) => createPlan(ctx, { appId, name: 'Nightly', plan }));
+  expect((await build(appId, file('Nightly'))).at(-1)).toContain('another plan has the name Nightly.');
+  expect(await plans(appId)).toMatchObject([{ name: 'Nightly', isFromRepository: false, plan: { concurrency: [2] } }]);
+});
+
+test('a file that turns to a scenario with more rights is never started by its schedule', async () => {
+  const appId = await createApp();
+  await build(appId, file('Nightly'));
+  const planId = (await plans(appId))[0]?.id ?? parseId('bpl', 'bpl_none');
+  const nightly = { weekday: null, hour: 3, timeZone: 'UTC' };
+  await world.tenant((ctx) => updateSchedule(ctx, { planId, schedule: nightly }));
+  await build(
+    appId,
+    file('Nightly', { scenario: 'deploy', targets: ['proxy'], protocols: ['http1'], requestsPerSecond: 10 }),
+  );
+  const nextAt = (await plans(appId))[0]?.schedule?.nextAt?.getTime() ?? 0;
+  world.clock.forward(nextAt - world.clock.now().getTime() + 1000);
+  await world.report({});
+  for (const task of await world.system(findDuePlans)) await world.tenant((ctx) => advanceSchedule(ctx, task));
+  const [skipped] = await plans(appId);
+  expect(skipped?.schedule?.last).toMatchObject({ runId: null, skipCode: 'benchmark_plan.not_schedulable' });
+  await world.tenant((ctx) => pauseSchedule(ctx, { planId, paused: true }));
+});
