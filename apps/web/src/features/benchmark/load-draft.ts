@@ -34,7 +34,7 @@ export function stageDraftOf({ durationMs, requestsPerSecond }: BenchmarkLoad['s
   return { seconds: String(durationMs / 1000), rate: String(requestsPerSecond) };
 }
 
-export interface RequestFaults {
+interface RequestFaults {
   readonly path?: string;
   readonly weight?: string;
   readonly headers?: string;
@@ -51,7 +51,7 @@ export function requestFaults({ path, weight, headers }: RequestDraft): RequestF
   };
 }
 
-export interface StageFaults {
+interface StageFaults {
   readonly seconds?: string;
   readonly rate?: string;
 }

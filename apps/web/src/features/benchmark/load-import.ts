@@ -4,7 +4,7 @@ import { isCredential, loadMethods } from '@fairlead/core/benchmark/load';
 import type { LoadRequest } from '@fairlead/core/benchmark/schema';
 import { z } from 'zod';
 
-export const REQUESTS_MAX = 50;
+const REQUESTS_MAX = 50;
 const WEIGHT_MAX = 1000;
 const PATH_CHARS_MAX = 500;
 const BODY_CHARS_MAX = 65_536;
@@ -30,7 +30,7 @@ const harSchema = z.object({
   }),
 });
 
-export interface ImportedLoad {
+interface ImportedLoad {
   readonly requests: readonly LoadRequest[];
   /** What was left out. */
   readonly dropped: {
