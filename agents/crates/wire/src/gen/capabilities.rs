@@ -1,15 +1,15 @@
 // Generated from packages/contract/src/capabilities.ts.
 /// Capabilities of this agent version; it rejects a whole desired state that requires others.
-pub const CAPABILITIES: [&str; 36] = [
+pub const CAPABILITIES: [&str; 39] = [
     "app",
     "autoscaling",
     "benchmark",
     "benchmark.gate",
-    "benchmark.gate_relative",
+    "benchmark.gate_relative':",
     "benchmark.http3",
     "benchmark.lab",
-    "benchmark.load",
     "benchmark.latency",
+    "benchmark.load",
     "benchmark.scenarios",
     "build",
     "build.default_branch",

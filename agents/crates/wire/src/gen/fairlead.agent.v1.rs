@@ -861,9 +861,49 @@ pub struct BenchmarkPlan {
     /// Requests per second of an open loop, over all clients; zero: a closed loop.
     #[prost(double, tag = "23")]
     pub requests_per_second: f64,
+    /// Requests in place of one GET of the path. They and the two fields below need the capability "benchmark.load".
+    #[prost(message, repeated, tag = "40")]
+    pub requests: ::prost::alloc::vec::Vec<BenchmarkRequest>,
+    /// Time of a client between a response and its next request, in a closed loop.
+    #[prost(uint32, tag = "41")]
+    pub think_time_ms: u32,
+    /// Stages of an open loop, each a row of its own. Empty: one row at a constant rate.
+    #[prost(message, repeated, tag = "42")]
+    pub stages: ::prost::alloc::vec::Vec<BenchmarkStage>,
     /// Impairment of the link between clients and proxies, for the scenario packet loss.
-    #[prost(message, optional, tag = "40")]
+    #[prost(message, optional, tag = "43")]
     pub link: ::core::option::Option<BenchmarkLink>,
+}
+/// One of several requests of a benchmark.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct BenchmarkRequest {
+    #[prost(string, tag = "1")]
+    pub method: ::prost::alloc::string::String,
+    #[prost(string, tag = "2")]
+    pub path: ::prost::alloc::string::String,
+    #[prost(message, repeated, tag = "3")]
+    pub headers: ::prost::alloc::vec::Vec<BenchmarkHeader>,
+    #[prost(string, tag = "4")]
+    pub body: ::prost::alloc::string::String,
+    /// Requests of this kind in a sequence that has the sum of all weights.
+    #[prost(uint32, tag = "5")]
+    pub weight: u32,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct BenchmarkHeader {
+    #[prost(string, tag = "1")]
+    pub name: ::prost::alloc::string::String,
+    #[prost(string, tag = "2")]
+    pub value: ::prost::alloc::string::String,
+}
+/// Part of an open loop, whose rate changes evenly from that of the part before.
+#[derive(Clone, Copy, PartialEq, ::prost::Message)]
+pub struct BenchmarkStage {
+    #[prost(uint32, tag = "1")]
+    pub duration_ms: u32,
+    /// Rate at the end of the stage.
+    #[prost(double, tag = "2")]
+    pub requests_per_second: f64,
 }
 /// Impairment of a link, in each direction.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
@@ -1263,7 +1303,7 @@ pub struct BenchmarkRow {
     pub generator_cpu_us: u64,
     #[prost(bool, tag = "23")]
     pub generator_saturated: bool,
-    /// CPU time of the app, for the lab only.
+    /// CPU time of the app; zero if it is not known.
     #[prost(uint64, tag = "24")]
     pub app_cpu_us: u64,
     /// Number of clients that got a response.
@@ -1274,12 +1314,36 @@ pub struct BenchmarkRow {
     /// Number of requests of an open loop that could not be sent before the end.
     #[prost(uint64, tag = "27")]
     pub unsent: u64,
+    /// Absent: an older agent, or the kernel does not show it.
+    #[prost(message, optional, tag = "30")]
+    pub noise: ::core::option::Option<MachineNoise>,
+    #[prost(enumeration = "BenchmarkProbe", tag = "31")]
+    pub probe: i32,
+    /// Number of the plan's stage, from 1; zero: the plan has none.
+    #[prost(uint32, tag = "40")]
+    pub stage: u32,
     /// Absent without an emulated link.
-    #[prost(message, optional, tag = "40")]
+    #[prost(message, optional, tag = "42")]
     pub link: ::core::option::Option<BenchmarkLinkReport>,
     /// Number of connections to the lab's app at the end of the row.
     #[prost(uint32, tag = "41")]
     pub app_connections: u32,
+}
+/// CPU time and clock frequency of the machine in the measured time of a row.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct MachineNoise {
+    /// All time of all cores, idle too.
+    #[prost(uint64, tag = "1")]
+    pub machine_cpu_us: u64,
+    /// Time of all processes but proxy, app and load generator. Absent: the time of one of these is not known.
+    #[prost(uint64, optional, tag = "2")]
+    pub other_cpu_us: ::core::option::Option<u64>,
+    /// Time that the hypervisor gave to other machines.
+    #[prost(uint64, tag = "3")]
+    pub steal_us: u64,
+    /// Mean of the cores; zero: the machine does not show it.
+    #[prost(uint32, tag = "4")]
+    pub frequency_mhz: u32,
 }
 /// Emulated link during a row. Counters are of both directions, from the first connection of the row to its end.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
@@ -1901,8 +1965,8 @@ impl BenchmarkProtocol {
         }
     }
 }
-/// Every scenario but the matrix and the wake has the phases before, during and after, and something that happens during the
-/// second.
+/// Every scenario but the matrix, latency and the wake has the phases before, during and after, and something that happens during
+/// the second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
 #[repr(i32)]
 pub enum BenchmarkScenario {
@@ -1924,6 +1988,8 @@ pub enum BenchmarkScenario {
     ProxyUpgrade = 7,
     /// An emulated link between clients and proxies loses and delays packets. Needs "benchmark.scenarios".
     PacketLoss = 8,
+    /// Latency probes, one row each. Needs the capability "benchmark.latency".
+    Latency = 20,
 }
 impl BenchmarkScenario {
     /// String value of the enum field names used in the ProtoBuf definition.
@@ -1941,6 +2007,7 @@ impl BenchmarkScenario {
             Self::RouteChange => "BENCHMARK_SCENARIO_ROUTE_CHANGE",
             Self::ProxyUpgrade => "BENCHMARK_SCENARIO_PROXY_UPGRADE",
             Self::PacketLoss => "BENCHMARK_SCENARIO_PACKET_LOSS",
+            Self::Latency => "BENCHMARK_SCENARIO_LATENCY",
         }
     }
     /// Creates an enum from field names used in the ProtoBuf definition.
@@ -1955,6 +2022,56 @@ impl BenchmarkScenario {
             "BENCHMARK_SCENARIO_ROUTE_CHANGE" => Some(Self::RouteChange),
             "BENCHMARK_SCENARIO_PROXY_UPGRADE" => Some(Self::ProxyUpgrade),
             "BENCHMARK_SCENARIO_PACKET_LOSS" => Some(Self::PacketLoss),
+            "BENCHMARK_SCENARIO_LATENCY" => Some(Self::Latency),
+            _ => None,
+        }
+    }
+}
+/// What the latency of a row counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
+#[repr(i32)]
+pub enum BenchmarkProbe {
+    /// Unspecified: a response to GET, from the request to its last byte.
+    Unspecified = 0,
+    /// Small JSON document.
+    Json = 1,
+    /// Request body of 64 KiB, until the response to all of it.
+    Upload = 2,
+    /// Streamed response, until its first byte.
+    StreamFirstByte = 3,
+    /// Streamed response, until its end.
+    Stream = 4,
+    /// Server-sent event, from its send time to its receipt. Each event counts as a request.
+    Sse = 5,
+    /// Round trip of a WebSocket message. Each counts as a request.
+    Websocket = 6,
+}
+impl BenchmarkProbe {
+    /// String value of the enum field names used in the ProtoBuf definition.
+    ///
+    /// The values are not transformed in any way and thus are considered stable
+    /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+    pub fn as_str_name(&self) -> &'static str {
+        match self {
+            Self::Unspecified => "BENCHMARK_PROBE_UNSPECIFIED",
+            Self::Json => "BENCHMARK_PROBE_JSON",
+            Self::Upload => "BENCHMARK_PROBE_UPLOAD",
+            Self::StreamFirstByte => "BENCHMARK_PROBE_STREAM_FIRST_BYTE",
+            Self::Stream => "BENCHMARK_PROBE_STREAM",
+            Self::Sse => "BENCHMARK_PROBE_SSE",
+            Self::Websocket => "BENCHMARK_PROBE_WEBSOCKET",
+        }
+    }
+    /// Creates an enum from field names used in the ProtoBuf definition.
+    pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+        match value {
+            "BENCHMARK_PROBE_UNSPECIFIED" => Some(Self::Unspecified),
+            "BENCHMARK_PROBE_JSON" => Some(Self::Json),
+            "BENCHMARK_PROBE_UPLOAD" => Some(Self::Upload),
+            "BENCHMARK_PROBE_STREAM_FIRST_BYTE" => Some(Self::StreamFirstByte),
+            "BENCHMARK_PROBE_STREAM" => Some(Self::Stream),
+            "BENCHMARK_PROBE_SSE" => Some(Self::Sse),
+            "BENCHMARK_PROBE_WEBSOCKET" => Some(Self::Websocket),
             _ => None,
         }
     }
