@@ -124,6 +124,9 @@ function checkRows(plan: StoredPlan, rows: readonly BenchmarkDocumentRow[], refu
     if (!benchmarkPhaseSchema.nullish().safeParse(row.phase).success) {
       refuseField('phase', 'Fairlead knows no such phase.');
     }
+    if ((plan.scenario === 'latency') !== (row.probe != null)) {
+      refuseField('probe', 'Rows have a probe in the scenario latency only, and all of them have one there.');
+    }
     if (!networkPathSchema.nullable().safeParse(row.networkPath).success) {
       refuseField('networkPath', 'Fairlead knows no such network path.');
     }

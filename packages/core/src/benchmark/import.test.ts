@@ -78,6 +78,19 @@ test('a run from a terminal has a machine and no release', async () => {
   expect(await get(runId)).toMatchObject({ facts: { release: null, configNumber: null, machine: { cpuCount: 4 } } });
 });
 
+test('probes and noise of rows survive import and export', async () => {
+  const document = readBenchmarkDocument(importableDocument({ createdAt: '2026-05-01T03:00:00.000Z' }));
+  const noise = { machineCpuUs: 4_000_000, otherCpuUs: null, stealUs: 20_000, frequencyMhz: 2400 };
+  const rows = document.rows.map((row) => ({ ...row, scenario: 'latency probes', probe: 'sse', noise }));
+  const latency = { ...document, plan: { ...document.plan, scenario: 'latency', upstream: 'lab' }, rows };
+  const { runId } = await run(latency);
+  expect((await get(runId)).rows).toMatchObject(rows.map(() => ({ probe: 'sse', noise })));
+  const exported = await world.tenant((ctx) => exportBenchmark(ctx, { runId }));
+  expect(exported.rows).toMatchObject(rows.map(() => ({ probe: 'sse', noise })));
+  const without = latency.rows.map((row, at) => (at === 1 ? { ...row, probe: null } : row));
+  expect(Object.keys(errorsOf({ ...latency, rows: without }))).toEqual(['document.rows.1.probe']);
+});
+
 test('simultaneous imports of one document make one run', async () => {
   const document = importableDocument({ createdAt: '2026-04-01T03:00:00.000Z' });
   const results = await Promise.all([run(document), run(document), run(document)]);
