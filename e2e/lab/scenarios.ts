@@ -14,8 +14,8 @@ export interface LabScenario {
 const ALWAYS = ['proxy', 'direct', 'floor', 'nginx', 'haproxy'] as const;
 
 /** Impairment of the link in the scenario packet loss. */
-export const LOSS_PERCENT = 2;
-export const LINK_DELAY_MS = 10;
+const LOSS_PERCENT = 2;
+const LINK_DELAY_MS = 10;
 
 export interface Size {
   readonly repeats: number;

@@ -26,14 +26,19 @@ afterAll(() => api.close());
 const start = (caller: Caller, scenario: string) =>
   caller.benchmark.create({
     appId,
-    plan: { scenario, requestsPerSecond: 10, targets: ['proxy'], protocols: ['http1'] } as object,
+    plan: {
+      scenario,
+      requestsPerSecond: scenario === 'wake' ? null : 10,
+      targets: ['proxy'],
+      protocols: ['http1'],
+    } as object,
   });
 const denied = { cause: { published: { errorCode: 'permission.denied' } } };
 
-test('a deployment under load needs the right to deploy', async () => {
+test.each(['deploy', 'wake'])('the scenario %s needs the right to deploy', async (scenario) => {
   await start(benchmarker, 'burst');
-  await expect(start(benchmarker, 'deploy')).rejects.toMatchObject(denied);
-  await start(developer, 'deploy');
+  await expect(start(benchmarker, scenario)).rejects.toMatchObject(denied);
+  await start(developer, scenario);
 });
 
 test('requests that may change data need the right to deploy', async () => {

@@ -21,7 +21,7 @@ use crate::certificate::issue;
 use crate::link::LinkNamespaces;
 use crate::peer::{FAIRLEAD, Peer, peer};
 use crate::process::{GUARD, Serving};
-use crate::program::{Program, Values};
+use crate::program::{LabProgram, Values};
 use crate::server::app_server;
 use crate::stale::LabFolder;
 
@@ -184,7 +184,7 @@ impl Lab {
         Ok(serving.address)
     }
 
-    async fn start_app_server(&mut self, program: &Program) -> Result<SocketAddr, LabError> {
+    async fn start_app_server(&mut self, program: &LabProgram) -> Result<SocketAddr, LabError> {
         let missing = LabError::NotInstalled(program.name);
         let file = program.find(&self.setup.folders).ok_or(missing)?;
         let failed = |source| LabError::Start { program: program.name, source };
@@ -198,7 +198,7 @@ impl Lab {
         Ok(address)
     }
 
-    async fn launch_app_server(&self, program: &Program, file: &Path) -> io::Result<(Child, SocketAddr)> {
+    async fn launch_app_server(&self, program: &LabProgram, file: &Path) -> io::Result<(Child, SocketAddr)> {
         let [port] = free_ports()?;
         let values = Values { app: loopback(port), ..self.values(loopback(port)) };
         let (process, _) = self.run(program, file, values, &[loopback(port)]).await?;
@@ -259,7 +259,7 @@ impl Lab {
     /// Starts a program in a folder of its own, and waits until it listens.
     async fn run(
         &self,
-        program: &Program,
+        program: &LabProgram,
         file: &Path,
         values: Values,
         listeners: &[SocketAddr],

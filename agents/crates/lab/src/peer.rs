@@ -2,13 +2,13 @@
 
 use fairlead_model::BenchmarkTarget;
 
-use crate::program::Program;
+use crate::program::LabProgram;
 
 /// Proxy with a configuration that is equivalent to the others'.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Peer {
     pub(crate) target: BenchmarkTarget,
-    pub(crate) program: Program,
+    pub(crate) program: LabProgram,
     /// Arguments of a command that gives the running proxy its routes; empty: its files name them.
     pub(crate) route_arguments: &'static [&'static str],
 }
@@ -27,7 +27,7 @@ const KAMAL: &[(&str, &str)] = &[
 const PEERS: &[Peer] = &[
     Peer {
         target: BenchmarkTarget::Nginx,
-        program: Program {
+        program: LabProgram {
             name: "nginx",
             version: &["-v"],
             files: &[("nginx.conf", include_str!("../peers/nginx.conf"))],
@@ -38,7 +38,7 @@ const PEERS: &[Peer] = &[
     },
     Peer {
         target: BenchmarkTarget::Haproxy,
-        program: Program {
+        program: LabProgram {
             name: "haproxy",
             version: &["-v"],
             files: &[("haproxy.cfg", include_str!("../peers/haproxy.cfg"))],
@@ -49,7 +49,7 @@ const PEERS: &[Peer] = &[
     },
     Peer {
         target: BenchmarkTarget::Envoy,
-        program: Program {
+        program: LabProgram {
             name: "envoy",
             version: &["--version"],
             files: &[("envoy.yaml", include_str!("../peers/envoy.yaml"))],
@@ -60,7 +60,7 @@ const PEERS: &[Peer] = &[
     },
     Peer {
         target: BenchmarkTarget::Caddy,
-        program: Program {
+        program: LabProgram {
             name: "caddy",
             version: &["version"],
             files: &[("Caddyfile", include_str!("../peers/Caddyfile"))],
@@ -71,7 +71,7 @@ const PEERS: &[Peer] = &[
     },
     Peer {
         target: BenchmarkTarget::Traefik,
-        program: Program {
+        program: LabProgram {
             name: "traefik",
             version: &["version"],
             files: &[
@@ -85,7 +85,7 @@ const PEERS: &[Peer] = &[
     },
     Peer {
         target: BenchmarkTarget::H2o,
-        program: Program {
+        program: LabProgram {
             name: "h2o",
             version: &["-v"],
             files: &[("h2o.yaml", include_str!("../peers/h2o.yaml"))],
@@ -96,7 +96,7 @@ const PEERS: &[Peer] = &[
     },
     Peer {
         target: BenchmarkTarget::KamalProxy,
-        program: Program {
+        program: LabProgram {
             name: "kamal-proxy",
             version: &[],
             files: &[],
@@ -122,7 +122,7 @@ const PEERS: &[Peer] = &[
     },
     Peer {
         target: BenchmarkTarget::Spooky,
-        program: Program {
+        program: LabProgram {
             name: "spooky",
             version: &["--version"],
             files: &[("spooky.yaml", include_str!("../peers/spooky.yaml"))],
@@ -136,7 +136,7 @@ const PEERS: &[Peer] = &[
 /// Fairlead's own proxy, standalone and with its policies on.
 pub(crate) const FAIRLEAD: Peer = Peer {
     target: BenchmarkTarget::Proxy,
-    program: Program {
+    program: LabProgram {
         name: "fairlead-agent",
         version: &["version"],
         files: &[("fairlead.toml", include_str!("../peers/fairlead.toml"))],
@@ -154,7 +154,7 @@ pub(crate) fn peer(target: BenchmarkTarget) -> Option<&'static Peer> {
 impl Peer {
     /// Returns its configuration files, or the commands that stand for them.
     pub(crate) fn configuration(&self) -> String {
-        let Program { name, arguments, .. } = self.program;
+        let LabProgram { name, arguments, .. } = self.program;
         match self.route_arguments {
             [] => self.program.configuration(),
             route => format!("{name} {}\n{name} {}\n", arguments.join(" "), route.join(" ")),

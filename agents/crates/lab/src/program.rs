@@ -19,7 +19,7 @@ const DIGEST_BYTES: usize = 8;
 
 /// Program with its configuration. Names between at signs are those of `Values`.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Program {
+pub(crate) struct LabProgram {
     pub(crate) name: &'static str,
     /// Arguments that print its version; empty: it prints none.
     pub(crate) version: &'static [&'static str],
@@ -34,7 +34,7 @@ pub(crate) struct Program {
 /// Number of routes beside the measured one in Fairlead's table.
 const OTHER_ROUTES: usize = 999;
 
-impl Program {
+impl LabProgram {
     /// Returns the program's file: first of `folders`, then of `PATH` and the folders of servers.
     pub(crate) fn find(&self, folders: &[PathBuf]) -> Option<PathBuf> {
         let path = std::env::var_os("PATH").unwrap_or_default();

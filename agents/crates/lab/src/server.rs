@@ -2,19 +2,19 @@
 
 use fairlead_model::LabServer;
 
-use crate::program::Program;
+use crate::program::LabProgram;
 
 /// App server with an app that answers as the lab's own does.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct AppServer {
+pub(crate) struct LabAppServer {
     server: LabServer,
-    pub(crate) program: Program,
+    pub(crate) program: LabProgram,
 }
 
-pub(crate) const SERVERS: &[AppServer] = &[
-    AppServer {
+pub(crate) const SERVERS: &[LabAppServer] = &[
+    LabAppServer {
         server: LabServer::NodeCluster,
-        program: Program {
+        program: LabProgram {
             name: "node",
             version: &["--version"],
             files: &[("app.mjs", include_str!("../servers/node.mjs"))],
@@ -22,9 +22,9 @@ pub(crate) const SERVERS: &[AppServer] = &[
             environment: &[("NODE_ENV", "production")],
         },
     },
-    AppServer {
+    LabAppServer {
         server: LabServer::Uvicorn,
-        program: Program {
+        program: LabProgram {
             name: "uvicorn",
             version: &["--version"],
             files: &[("lab_app.py", include_str!("../servers/asgi.py"))],
@@ -49,9 +49,9 @@ pub(crate) const SERVERS: &[AppServer] = &[
             environment: &[],
         },
     },
-    AppServer {
+    LabAppServer {
         server: LabServer::Puma,
-        program: Program {
+        program: LabProgram {
             name: "puma",
             version: &["--version"],
             files: &[("puma.rb", include_str!("../servers/puma.rb"))],
@@ -62,6 +62,6 @@ pub(crate) const SERVERS: &[AppServer] = &[
 ];
 
 /// Returns the program of a server; `None` for the lab's own app.
-pub(crate) fn app_server(server: LabServer) -> Option<&'static Program> {
+pub(crate) fn app_server(server: LabServer) -> Option<&'static LabProgram> {
     SERVERS.iter().find(|known| known.server == server).map(|known| &known.program)
 }

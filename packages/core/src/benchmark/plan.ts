@@ -9,7 +9,7 @@ export const plainPlan = {
   scenario: 'matrix',
   connection: 'reused',
   requestsPerSecond: null,
-  labApp: { server: 'own', responseBytes: 13, responseDelayMs: 0, errorEvery: 0 },
+  labApp: { responseBytes: 13, responseDelayMs: 0, errorEvery: 0, server: 'own' },
   load: plainLoad,
   link: { lossPercent: 1, delayMs: 20 },
 } as const;

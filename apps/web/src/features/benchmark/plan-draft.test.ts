@@ -33,6 +33,21 @@ test('a scenario brings its rate, protocol and targets, and the lab its proxies'
   expect(planOf({ ...deploy, thresholds: null }).isComplete).toBe(false);
 });
 
+test('packet loss and a wake have no rate, and an app server stays in the matrix', () => {
+  const lab = withUpstream(draftOf(), 'lab');
+  const loss = { ...withScenario(lab, 'packet-loss'), loss: '2.5', delay: '10' };
+  expect(planOf(loss).plan).toMatchObject({ requestsPerSecond: null, link: { lossPercent: 2.5, delayMs: 10 } });
+  expect(planFaults(planOf(loss).plan)).toEqual([]);
+  expect(planOf({ ...loss, loss: '' }).isComplete).toBe(false);
+  expect(planOf({ ...loss, loss: 'much' }).isComplete).toBe(false);
+  const wake = withScenario(withScenario(draftOf(), 'burst'), 'wake');
+  expect(planOf(wake).plan).toMatchObject({ requestsPerSecond: null, targets: ['proxy'] });
+  expect(planFaults(planOf(wake).plan)).toEqual([]);
+  const puma = { ...lab, server: 'puma' as const, responseDelay: '20' };
+  expect(planOf(puma).plan.labApp).toMatchObject({ server: 'puma', responseDelayMs: 20 });
+  expect(planOf(withScenario(puma, 'burst')).plan.labApp.server).toBe('own');
+});
+
 test('a choice offers the value of an uploaded plan', () => {
   expect(choicesWith([1, 2, 5], 2.5)).toEqual(['1', '2', '2.5', '5']);
   expect(choicesWith([1, 3], 3)).toEqual(['1', '3']);
