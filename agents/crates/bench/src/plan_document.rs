@@ -240,7 +240,8 @@ impl PlanSpec {
             (is_fresh && has_rate, "Fresh connections are measured in a closed loop only."),
         ]
         .into_iter()
-        .filter_map(|(is_fault, message)| is_fault.then(|| message.to_owned()))
+        .filter(|(is_fault, _)| *is_fault)
+        .map(|(_, message)| message.to_owned())
         .collect()
     }
 
