@@ -5,6 +5,7 @@ import { useFormats } from '@fairlead/ui/formats';
 import { Cell, HeadCell, Table, TableHead } from '@fairlead/ui/table';
 import {
   networkPathLabel,
+  pathOf,
   phaseLabel,
   protocolLabel,
   type ResultRow,
@@ -16,6 +17,8 @@ import {
 export function ResultTable({ rows }: { readonly rows: readonly ResultRow[] }) {
   const { formatFixed, formatInteger, formatPercent, formatRatio } = useFormats();
   const hasPhases = rows.some(({ phase }) => phase !== null);
+  // A column of equal cells would push the figures off a phone's screen.
+  const hasPaths = pathOf(rows) === null;
   return (
     <Table scrollLabel="Results">
       <TableHead>
@@ -23,7 +26,7 @@ export function ResultTable({ rows }: { readonly rows: readonly ResultRow[] }) {
         <HeadCell numeric>Concurrency</HeadCell>
         <HeadCell>Target</HeadCell>
         {hasPhases ? <HeadCell>Phase</HeadCell> : null}
-        <HeadCell>Network path</HeadCell>
+        {hasPaths ? <HeadCell>Network path</HeadCell> : null}
         <HeadCell numeric>req/s</HeadCell>
         <HeadCell numeric>Ratio</HeadCell>
         <HeadCell numeric>p50 ms</HeadCell>
@@ -48,9 +51,11 @@ export function ResultTable({ rows }: { readonly rows: readonly ResultRow[] }) {
               {targetLabel[line.target]}
             </Cell>
             {hasPhases ? <Cell>{line.phase === null ? '' : phaseLabel[line.phase]}</Cell> : null}
-            <Cell className="whitespace-nowrap">
-              {line.networkPath === null ? '' : networkPathLabel[line.networkPath]}
-            </Cell>
+            {hasPaths ? (
+              <Cell className="whitespace-nowrap">
+                {line.networkPath === null ? '' : networkPathLabel[line.networkPath]}
+              </Cell>
+            ) : null}
             <Cell numeric>
               {formatInteger(line.requestsPerSecond)}
               <Range interval={line.interval} format={formatInteger} />

@@ -8,6 +8,7 @@ import {
   measurableFirst,
   measurementsOf,
   parseConcurrency,
+  pathOf,
   type ResultRow,
   successRate,
   summariseRows,
@@ -225,4 +226,12 @@ test('a scenario keeps its phases apart, and tells failed requests and latency',
     'HTTP/1.1, during',
     'HTTP/1.1, after',
   ]);
+});
+
+test('the path of all rows is named only if it is one', () => {
+  const rows = (...paths: ResultRow['networkPath'][]) => paths.map((networkPath) => ({ networkPath }));
+  expect(pathOf(rows('own-network', 'own-network'))).toBe('own-network');
+  expect(pathOf(rows('own-network', 'shared-network'))).toBeNull();
+  expect(pathOf(rows('own-network', null))).toBeNull();
+  expect(pathOf(rows(null, null))).toBeNull();
 });
