@@ -30,7 +30,10 @@ import {
   baselineOf,
   hasCurve,
   headlineOf,
+  networkPathLabel,
+  pathOf,
   protocolLabel,
+  type ResultRow,
   scenarioLabel,
   summariseRows,
   targetLabel,
@@ -107,14 +110,7 @@ export function BenchmarkPage({ initial }: { readonly initial: BenchmarkDetail }
                 </Card>
               ) : null}
               <Card>
-                <CardHeader
-                  title="Results"
-                  detail={
-                    baselineOf(run.rows) === 'nginx'
-                      ? 'Medians over rounds, with 95 % intervals. The ratio compares the throughput with that of nginx.'
-                      : 'Medians over rounds, with 95 % intervals. The ratio compares with direct rows of the same network path, over HTTP/1.1 if the protocol has none.'
-                  }
-                />
+                <CardHeader title="Results" detail={resultDetail(run.rows)} />
                 <ResultTable rows={run.rows} />
               </Card>
             </>
@@ -283,4 +279,16 @@ function BenchmarkActions({ run }: { readonly run: BenchmarkDetail }) {
       Run again
     </Button>
   );
+}
+
+/** Says what the figures are, what the ratio compares with, and the network path if it is the same for all. */
+function resultDetail(rows: readonly ResultRow[]): string {
+  const path = pathOf(rows);
+  return [
+    'Medians over rounds, with 95 % intervals.',
+    baselineOf(rows) === 'nginx'
+      ? 'The ratio compares the throughput with that of nginx.'
+      : 'The ratio compares with direct rows of the same network path, over HTTP/1.1 if the protocol has none.',
+    ...(path === null ? [] : [`Network path: ${networkPathLabel[path]}.`]),
+  ].join(' ');
 }

@@ -5,6 +5,7 @@ import { useFormats } from '@fairlead/ui/formats';
 import { Cell, HeadCell, Table, TableHead } from '@fairlead/ui/table';
 import {
   networkPathLabel,
+  pathOf,
   phaseLabel,
   probeLabel,
   protocolLabel,
@@ -20,6 +21,8 @@ export function ResultTable({ rows }: { readonly rows: readonly ResultRow[] }) {
   const hasProbes = rows.some(({ probe }) => probe !== null);
   const hasNoise = rows.some(({ noise }) => noise !== null);
   const share = (value: number | null) => (value === null ? '' : formatPercent(value));
+  // A column of equal cells would push the figures off a phone's screen.
+  const hasPaths = pathOf(rows) === null;
   return (
     <Table scrollLabel="Results">
       <TableHead>
@@ -28,7 +31,7 @@ export function ResultTable({ rows }: { readonly rows: readonly ResultRow[] }) {
         <HeadCell>Target</HeadCell>
         {hasPhases ? <HeadCell>Phase</HeadCell> : null}
         {hasProbes ? <HeadCell>Probe</HeadCell> : null}
-        <HeadCell>Network path</HeadCell>
+        {hasPaths ? <HeadCell>Network path</HeadCell> : null}
         <HeadCell numeric>req/s</HeadCell>
         <HeadCell numeric>Ratio</HeadCell>
         <HeadCell numeric>p50 ms</HeadCell>
@@ -58,9 +61,11 @@ export function ResultTable({ rows }: { readonly rows: readonly ResultRow[] }) {
             {hasProbes ? (
               <Cell className="whitespace-nowrap">{line.probe === null ? '' : probeLabel[line.probe]}</Cell>
             ) : null}
-            <Cell className="whitespace-nowrap">
-              {line.networkPath === null ? '' : networkPathLabel[line.networkPath]}
-            </Cell>
+            {hasPaths ? (
+              <Cell className="whitespace-nowrap">
+                {line.networkPath === null ? '' : networkPathLabel[line.networkPath]}
+              </Cell>
+            ) : null}
             <Cell numeric>
               {formatInteger(line.requestsPerSecond)}
               <Range interval={line.interval} format={formatInteger} />

@@ -7,6 +7,7 @@ import {
   measurableFirst,
   measurementsOf,
   parseConcurrency,
+  pathOf,
   type ResultRow,
   successRate,
   summariseRows,
@@ -249,4 +250,12 @@ test('the noise of a cell is the median of its rounds, without rounds that have 
   const rounds = [noise(100), noise(300), noise(null), null];
   const lines = summariseRows(rounds.map((each, round) => row({ round, noise: each })));
   expect(lines).toMatchObject([{ otherShare: 0.2, stealShare: 0.01 }]);
+});
+
+test('the path of all rows is named only if it is one', () => {
+  const rows = (...paths: ResultRow['networkPath'][]) => paths.map((networkPath) => ({ networkPath }));
+  expect(pathOf(rows('own-network', 'own-network'))).toBe('own-network');
+  expect(pathOf(rows('own-network', 'shared-network'))).toBeNull();
+  expect(pathOf(rows('own-network', null))).toBeNull();
+  expect(pathOf(rows(null, null))).toBeNull();
 });

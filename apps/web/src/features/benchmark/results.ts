@@ -100,6 +100,12 @@ export const networkPathLabel: Record<NonNullable<ResultRow['networkPath']>, str
   'unix-socket': 'Unix socket',
 };
 
+/** Returns the network path of all rows; null if they differ or one is unknown. */
+export function pathOf(rows: readonly Pick<ResultRow, 'networkPath'>[]): ResultRow['networkPath'] {
+  const [first, ...others] = new Set(rows.map(({ networkPath }) => networkPath));
+  return first === undefined || others.length > 0 ? null : first;
+}
+
 /** Colors of targets, the same in charts and tables. Other proxies than nginx and HAProxy share one: labels name them. */
 export const targetColor: Record<ResultRow['target'], string> = {
   proxy: 'var(--series-orange)',
