@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { run } from '../../tools/lib/command.ts';
 import type { Cell } from './cells.ts';
 import type { Peer, Program, Running } from './peer.ts';
-import { type ServingProcess, startServing, stopProcess } from './processes.ts';
+import { type ServingProcess, startServing, startServingOnSocket, stopProcess } from './processes.ts';
 import type { Row } from './proxy-report.ts';
 
 export const WARM_UP_MS = 500;
@@ -85,8 +85,8 @@ async function startAll(
   const field: Started[] = [];
   for (const contender of contenders) {
     // Each peer gets an app of its own, so that the app's table is not full of another's connections.
-    const socket = contender.peer.unixApp ? [join(mkdtempSync(join(folder, 'app-')), 'socket')] : [];
-    const app = await startServing(setup.stand, ['app', String(cell.bodyBytes), ...socket]);
+    const serve = contender.peer.unixApp ? startServingOnSocket : startServing;
+    const app = await serve(setup.stand, ['app', String(cell.bodyBytes)]);
     try {
       const ends = { folder, certificate: setup.certificate, app: app.address, clients: cell.clients };
       field.push({ ...contender, app, running: await contender.peer.start(contender.program, ends) });
