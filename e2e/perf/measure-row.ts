@@ -32,9 +32,9 @@ export interface Started extends Contender {
   app: ServingProcess;
 }
 
-/** Starts a copy of the app of a cell, on a free port or on a socket. */
-export function startApp(stand: string, { bodyBytes }: Cell, socket: readonly string[] = []): Promise<ServingProcess> {
-  return startServing(stand, ['app', String(bodyBytes), ...socket]);
+/** Starts a copy of the app of a cell, by default on a free port. */
+export function startApp(stand: string, { bodyBytes }: Cell, serve = startServing): Promise<ServingProcess> {
+  return serve(stand, ['app', String(bodyBytes)]);
 }
 
 /** Measures one round of one proxy with `fairlead-agent bench`. `pids` are the processes to measure. */

@@ -5,7 +5,7 @@ import type { Cell } from './cells.ts';
 import { measureDeploy } from './deploy-under-load.ts';
 import { type Contender, type MeasurementSetup, measureRow, type Started, startApp } from './measure-row.ts';
 import type { Peer } from './peer.ts';
-import { stopProcess } from './processes.ts';
+import { startServing, startServingOnSocket, stopProcess } from './processes.ts';
 import type { Row } from './proxy-report.ts';
 
 export interface Failure {
@@ -65,8 +65,8 @@ async function startAll(
   const field: Started[] = [];
   for (const contender of contenders) {
     // Each peer gets an app of its own, so that the app's table is not full of another's connections.
-    const socket = contender.peer.unixApp ? [join(mkdtempSync(join(folder, 'app-')), 'socket')] : [];
-    const app = await startApp(setup.stand, cell, socket);
+    const serve = contender.peer.unixApp ? startServingOnSocket : startServing;
+    const app = await startApp(setup.stand, cell, serve);
     try {
       const ends = { folder, certificate: setup.certificate, app: app.address, clients: cell.clients };
       field.push({ ...contender, app, running: await contender.peer.start(contender.program, ends) });

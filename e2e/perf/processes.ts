@@ -1,8 +1,10 @@
 // Starts and ends the processes of a measurement.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createWriteStream } from 'node:fs';
+import { chmodSync, createWriteStream, mkdtempSync, rmSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { treeOf } from './process-figures.ts';
@@ -23,6 +25,25 @@ export async function startServing(program: string, args: readonly string[]): Pr
     if (line.startsWith('{"address"')) return { child, ...JSON.parse(line) };
   }
   throw new Error(`${program} ${args[0]} ended before it served`);
+}
+
+/**
+ * Serves like `startServing`, on a Unix socket whose path is the last argument. Every user may connect: Fairlead's proxy, started
+ * by root, serves as a user of its own. The socket's folder is gone when the program has ended.
+ */
+export async function startServingOnSocket(program: string, args: readonly string[]): Promise<ServingProcess> {
+  const folder = mkdtempSync(join(tmpdir(), 'fairlead-app-'));
+  try {
+    chmodSync(folder, 0o711);
+    const socket = join(folder, 'socket');
+    const app = await startServing(program, [...args, socket]);
+    app.child.once('exit', () => rmSync(folder, { recursive: true }));
+    chmodSync(socket, 0o666);
+    return app;
+  } catch (error) {
+    rmSync(folder, { recursive: true, force: true });
+    throw error;
+  }
 }
 
 export interface Launch {
