@@ -3,13 +3,13 @@
 import { loadFaults, plainLoad } from './load.ts';
 import type { BenchmarkPlan, BenchmarkProtocolName, BenchmarkScenarioName, BenchmarkTargetName } from './schema.ts';
 
-/** Fields of a plan that measures an app's plain matrix. */
+/** Fields of a plan that measures an app's plain matrix, in the order of the schema, on which the hash of an import depends. */
 export const plainPlan = {
   upstream: 'live',
   scenario: 'matrix',
   connection: 'reused',
   requestsPerSecond: null,
-  labApp: { server: 'own', responseBytes: 13, responseDelayMs: 0, errorEvery: 0 },
+  labApp: { responseBytes: 13, responseDelayMs: 0, errorEvery: 0, server: 'own' },
   load: plainLoad,
   link: { lossPercent: 1, delayMs: 20 },
 } as const;
