@@ -22,6 +22,7 @@ mod order;
 mod pacer;
 mod plan;
 mod plan_document;
+mod plan_load;
 mod probe;
 mod response;
 mod row;

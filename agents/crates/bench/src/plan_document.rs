@@ -4,11 +4,15 @@
 use std::sync::LazyLock;
 use std::time::Duration;
 
-use fairlead_model::{AppKey, BenchmarkPlan, BenchmarkProtocol, BenchmarkScenario, BenchmarkTarget, LabApp, RunId};
+use fairlead_model::{
+    AppKey, BenchmarkPlan, BenchmarkProtocol, BenchmarkScenario, BenchmarkTarget, LabApp, LabServer, LinkCondition,
+    RunId,
+};
 use regex::Regex;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
+use crate::plan_load::LoadSpec;
 use crate::threshold::PlanThreshold;
 
 /// Most bytes of a document.
@@ -26,6 +30,10 @@ const ROWS_MAX: usize = 400;
 const LIVE_CONCURRENCY_MAX: u32 = 1024;
 /// Most bytes of responses that all clients of the lab wait for at once.
 const LAB_BYTES_MAX: u64 = 256 * 1024 * 1024;
+/// Longest load of a run.
+const LOAD_MS_MAX: u64 = 4 * 3_600_000;
+/// Most clients of a latency probe.
+const PROBE_CONCURRENCY_MAX: u32 = 64;
 
 /// Plan with its name.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -54,6 +62,8 @@ pub struct PlanSpec {
     pub connection: PlanConnection,
     pub requests_per_second: Option<u32>,
     pub lab_app: LabAppSpec,
+    pub load: LoadSpec,
+    pub link: LinkSpec,
     pub thresholds: Vec<PlanThreshold>,
 }
 
@@ -80,11 +90,27 @@ pub struct LabAppSpec {
     pub response_bytes: u32,
     pub response_delay_ms: u32,
     pub error_every: u32,
+    pub server: LabServer,
 }
 
 impl Default for LabAppSpec {
     fn default() -> Self {
-        Self { response_bytes: 13, response_delay_ms: 0, error_every: 0 }
+        Self { response_bytes: 13, response_delay_ms: 0, error_every: 0, server: LabServer::Own }
+    }
+}
+
+/// Impairment of the emulated link, in each direction.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct LinkSpec {
+    /// In steps of 0.0001.
+    pub loss_percent: f64,
+    pub delay_ms: u32,
+}
+
+impl Default for LinkSpec {
+    fn default() -> Self {
+        Self { loss_percent: 1.0, delay_ms: 20 }
     }
 }
 
@@ -104,6 +130,8 @@ impl Default for PlanSpec {
             connection: PlanConnection::Reused,
             requests_per_second: None,
             lab_app: LabAppSpec::default(),
+            load: LoadSpec::default(),
+            link: LinkSpec::default(),
             thresholds: Vec::new(),
         }
     }
@@ -151,31 +179,29 @@ impl PlanDocument {
 
 impl PlanSpec {
     fn bound_faults(&self) -> Vec<String> {
-        let mut faults = Vec::new();
-        let mut within = |field: &str, value: usize, min: usize, max: usize| {
-            if !(min..=max).contains(&value) {
-                faults.push(format!("`{field}` is {value}, and it must be from {min} to {max}."));
-            }
-        };
-        within("host: characters", self.host.as_deref().map_or(0, length), 0, HOST_MAX);
-        within("path: characters", length(&self.path), 1, PATH_MAX);
-        within("targets: entries", self.targets.len(), 1, 9);
-        within("protocols: entries", self.protocols.len(), 1, 4);
-        within("concurrency: entries", self.concurrency.len(), 1, 8);
+        let mut all = Vec::new();
+        let faults = &mut all;
+        within(faults, "host: characters", self.host.as_deref().map_or(0, utf16_length), 0, HOST_MAX);
+        within(faults, "path: characters", length(&self.path), 1, PATH_MAX);
+        within(faults, "targets: entries", self.targets.len(), 1, 11);
+        within(faults, "protocols: entries", self.protocols.len(), 1, 4);
+        within(faults, "concurrency: entries", self.concurrency.len(), 1, 8);
         for clients in &self.concurrency {
-            within("concurrency", *clients as usize, 1, 20_000);
+            within(faults, "concurrency", *clients as usize, 1, 20_000);
         }
-        within("repeats", self.repeats as usize, 1, 9);
-        within("durationMs", self.duration_ms as usize, 500, 30_000);
-        within("warmupMs", self.warmup_ms as usize, 0, 5000);
+        within(faults, "repeats", self.repeats as usize, 1, 9);
+        within(faults, "durationMs", self.duration_ms as usize, 500, 30_000);
+        within(faults, "warmupMs", self.warmup_ms as usize, 0, 5000);
         if let Some(rate) = self.requests_per_second {
-            within("requestsPerSecond", rate as usize, 1, 100_000);
+            within(faults, "requestsPerSecond", rate as usize, 1, 100_000);
         }
-        within("labApp.responseBytes", self.lab_app.response_bytes as usize, 0, 1_048_576);
-        within("labApp.responseDelayMs", self.lab_app.response_delay_ms as usize, 0, 10_000);
-        within("labApp.errorEvery", self.lab_app.error_every as usize, 0, 1_000_000);
-        within("thresholds: entries", self.thresholds.len(), 0, THRESHOLDS_MAX);
-        if !self.path.starts_with('/') || !self.path.bytes().all(|byte| matches!(byte, 0x21..=0x7e)) {
+        within(faults, "labApp.responseBytes", self.lab_app.response_bytes as usize, 0, 1_048_576);
+        within(faults, "labApp.responseDelayMs", self.lab_app.response_delay_ms as usize, 0, 10_000);
+        within(faults, "labApp.errorEvery", self.lab_app.error_every as usize, 0, 1_000_000);
+        self.load.bound_faults(faults);
+        self.link.bound_faults(faults);
+        within(faults, "thresholds: entries", self.thresholds.len(), 0, THRESHOLDS_MAX);
+        if !is_path(&self.path) {
             faults.push("A path starts with / and has no spaces.".to_owned());
         }
         if has_twins(&self.targets) {
@@ -187,21 +213,25 @@ impl PlanSpec {
         if has_twins(&self.concurrency) {
             faults.push("Name each concurrency once.".to_owned());
         }
-        // Words of the control plane's protocol that no plan offers.
-        if matches!(self.scenario, BenchmarkScenario::Wake | BenchmarkScenario::PacketLoss) {
-            faults.push("The plan has an unknown scenario.".to_owned());
-        }
         faults.extend(self.thresholds.iter().flat_map(PlanThreshold::faults));
-        faults
+        all
     }
 
     /// Returns what can't be measured together: `planFaults` of packages/core/src/benchmark/plan.ts.
     fn combination_faults(&self) -> Vec<String> {
         use BenchmarkProtocol::{Http1, Http1Cleartext};
         use BenchmarkScenario as Scenario;
-        let needs_app = matches!(self.scenario, Scenario::Deploy | Scenario::RouteChange | Scenario::ProxyUpgrade);
-        let needs_lab = matches!(self.scenario, Scenario::SlowUpstream | Scenario::GreedyClient);
-        let is_event = self.scenario != Scenario::Matrix;
+        let Self { scenario, .. } = *self;
+        let needs_app = needs_app(scenario);
+        let needs_lab = matches!(
+            scenario,
+            Scenario::SlowUpstream | Scenario::GreedyClient | Scenario::Latency | Scenario::PacketLoss
+        );
+        let is_closed =
+            matches!(scenario, Scenario::Matrix | Scenario::Latency | Scenario::PacketLoss | Scenario::Wake);
+        let is_event = scenario != Scenario::Matrix;
+        let is_latency = scenario == Scenario::Latency;
+        let is_wake = scenario == Scenario::Wake;
         let is_http1 = self.protocols.iter().all(|protocol| matches!(protocol, Http1 | Http1Cleartext));
         let is_fresh = self.connection == PlanConnection::Fresh;
         let has_rate = self.requests_per_second.is_some();
@@ -209,10 +239,16 @@ impl PlanSpec {
         let is_peer = |target: &BenchmarkTarget| !matches!(target, BenchmarkTarget::Proxy | BenchmarkTarget::Direct);
         let clients = self.concurrency.iter().copied().max().unwrap_or(0);
         let waiting = u64::from(clients) * u64::from(self.lab_app.response_bytes);
+        let has_app_server = self.lab_app.server != LabServer::Own;
         let rows = self.rows();
-        [
+        let too_many_rows =
+            format!("The plan has {rows} rows, and a run has at most {ROWS_MAX}. Choose fewer combinations.");
+        let before = [
             (rows == 0, "Apps speak HTTP/1.1: measure HTTP/2 through the proxy, or choose HTTP/1.1."),
-            (rows > ROWS_MAX, "The plan has too many rows: a run has at most 400. Choose fewer combinations."),
+            (rows > ROWS_MAX, &too_many_rows),
+        ];
+        let rules = [
+            (self.load_ms() > LOAD_MS_MAX, "The stages of all rows take longer than 4 hours."),
             (
                 is_live && self.targets.iter().any(is_peer),
                 "Other proxies run in the lab only. Choose the upstream Lab, or the targets Fairlead and Direct.",
@@ -224,7 +260,11 @@ impl PlanSpec {
             ),
             (is_live && needs_lab, "This scenario runs in the lab only."),
             (!is_live && needs_app, "This scenario needs an app: it does not run in the lab."),
-            (!is_live && self.path != "/", "The lab measures the path /."),
+            (
+                !is_live && has_app_server && (is_event || self.lab_app.error_every > 0),
+                "An app server other than the lab’s own runs the matrix only, without errors.",
+            ),
+            (!is_live && self.path != "/", "The lab measures the path /. Add requests for other ones."),
             (
                 !is_live && waiting > LAB_BYTES_MAX,
                 "All clients together wait for more than 256 MiB. Choose fewer clients or smaller responses.",
@@ -233,29 +273,64 @@ impl PlanSpec {
                 needs_app && self.targets.iter().any(|target| *target != BenchmarkTarget::Proxy),
                 "This scenario measures the app through the proxy only.",
             ),
-            (is_event && !has_rate, "This scenario needs requests per second."),
+            (is_latency && !is_http1, "Latency probes are measured over HTTP/1.1."),
+            (is_latency && has_rate, "Latency probes have no rate of requests."),
+            (is_latency && clients > PROBE_CONCURRENCY_MAX, "Latency probes have at most 64 clients."),
+            (!is_closed && !has_rate, "This scenario needs requests per second."),
             (is_event && is_fresh, "This scenario is measured over reused connections."),
-            (has_rate && !is_http1, "Requests per second need HTTP/1.1."),
+            (is_wake && has_rate, "Each client sends one request when the app sleeps."),
+            (is_wake && !is_http1, "A wake is measured over HTTP/1.1 only."),
+            (
+                scenario == Scenario::PacketLoss && self.link.is_unimpaired(),
+                "A link without loss and delay is no scenario. Choose one of them.",
+            ),
             (is_fresh && !is_http1, "Fresh connections are measured over HTTP/1.1 only."),
             (is_fresh && has_rate, "Fresh connections are measured in a closed loop only."),
-        ]
-        .into_iter()
-        .filter(|(is_fault, _)| *is_fault)
-        .map(|(_, message)| message.to_owned())
-        .collect()
+        ];
+        let load = self.load.faults(&self.path, scenario, has_rate);
+        let all = before.into_iter().chain(load).chain(rules);
+        all.filter(|(is_fault, _)| *is_fault).map(|(_, message)| message.to_owned()).collect()
     }
 
     fn rows(&self) -> usize {
         let speaks = |target: &BenchmarkTarget| self.protocols.iter().filter(|it| target.speaks(**it)).count();
         let pairs: usize = self.targets.iter().map(speaks).sum();
-        pairs * self.scenario.phases().len() * self.concurrency.len() * self.repeats as usize
+        pairs * self.parts() * self.concurrency.len() * self.repeats as usize
+    }
+
+    /// Rows of each combination: stages, or the phases and probes of the scenario.
+    fn parts(&self) -> usize {
+        match self.load.stages.len() {
+            0 => self.scenario.phases().len() * self.scenario.probes().len(),
+            stages => stages,
+        }
+    }
+
+    /// Warm-up and measured time of all rows.
+    fn load_ms(&self) -> u64 {
+        let rows = self.rows() as u64;
+        let stages = &self.load.stages;
+        let measured_ms = if stages.is_empty() {
+            rows * u64::from(self.duration_ms)
+        } else {
+            let stages_ms: u64 = stages.iter().map(|stage| u64::from(stage.duration_ms)).sum();
+            rows / stages.len() as u64 * stages_ms
+        };
+        rows * u64::from(self.warmup_ms) + measured_ms
     }
 
     /// Returns the plan as the control plane would send it.
     pub fn to_plan(&self, run: RunId, key: AppKey, host: String) -> BenchmarkPlan {
         let milliseconds = |count: u32| Duration::from_millis(count.into());
-        let LabAppSpec { response_bytes, response_delay_ms, error_every } = self.lab_app;
-        let lab = LabApp { response_bytes, response_delay: milliseconds(response_delay_ms), error_every };
+        let LabAppSpec { response_bytes, response_delay_ms, error_every, server } = self.lab_app;
+        let lab = LabApp {
+            response_bytes,
+            response_delay: milliseconds(response_delay_ms),
+            error_every,
+            serves_probes: self.scenario == BenchmarkScenario::Latency,
+        };
+        let is_lab = self.upstream == PlanUpstream::Lab;
+        let is_impaired = self.scenario == BenchmarkScenario::PacketLoss;
         BenchmarkPlan {
             run,
             key,
@@ -267,12 +342,45 @@ impl PlanSpec {
             repeats: self.repeats,
             duration: milliseconds(self.duration_ms),
             warmup: milliseconds(self.warmup_ms),
-            lab: (self.upstream == PlanUpstream::Lab).then_some(lab),
+            lab: is_lab.then_some(lab),
+            lab_server: if is_lab { server } else { LabServer::Own },
             scenario: self.scenario,
             fresh_connections: self.connection == PlanConnection::Fresh,
             rate: self.requests_per_second.map(f64::from),
+            load: self.load.to_load(),
+            link: if is_impaired { self.link.condition() } else { LinkCondition::default() },
         }
     }
+}
+
+impl LinkSpec {
+    fn bound_faults(&self, faults: &mut Vec<String>) {
+        let steps = self.loss_percent / 0.0001;
+        // Same tolerance as the control plane's schema: quotients of decimal fractions are rarely whole.
+        let is_multiple = (steps - steps.round()).abs() < 4.0 * f64::EPSILON * steps.abs().max(1.0);
+        if !(0.0..=50.0).contains(&self.loss_percent) || !is_multiple {
+            faults.push("A loss is from 0 to 50 %, in steps of 0.0001 %.".to_owned());
+        }
+        within(faults, "link.delayMs", self.delay_ms as usize, 0, 1000);
+    }
+
+    fn is_unimpaired(&self) -> bool {
+        self.loss_percent == 0.0 && self.delay_ms == 0
+    }
+
+    fn condition(&self) -> LinkCondition {
+        LinkCondition {
+            loss_per_million: (self.loss_percent * 10_000.0).round() as u32,
+            delay: Duration::from_millis(self.delay_ms.into()),
+            seed: 0,
+        }
+    }
+}
+
+/// Returns whether a scenario acts on an app behind its server's proxy, which needs a control plane.
+fn needs_app(scenario: BenchmarkScenario) -> bool {
+    use BenchmarkScenario as Scenario;
+    matches!(scenario, Scenario::Deploy | Scenario::RouteChange | Scenario::ProxyUpgrade | Scenario::Wake)
 }
 
 /// Format characters such as bidirectional overrides, with which one name poses as another.
@@ -301,8 +409,24 @@ fn with_integers(value: Value) -> Value {
     }
 }
 
+/// Adds a fault if a number is outside its bounds.
+pub(crate) fn within(faults: &mut Vec<String>, field: &str, value: usize, min: usize, max: usize) {
+    if !(min..=max).contains(&value) {
+        faults.push(format!("`{field}` is {value}, and it must be from {min} to {max}."));
+    }
+}
+
+pub(crate) fn is_path(path: &str) -> bool {
+    path.starts_with('/') && path.bytes().all(|byte| matches!(byte, 0x21..=0x7e))
+}
+
 fn length(text: &str) -> usize {
     text.chars().count()
+}
+
+/// Length as JavaScript counts it.
+pub(crate) fn utf16_length(text: &str) -> usize {
+    text.encode_utf16().count()
 }
 
 fn has_twins<T: PartialEq>(values: &[T]) -> bool {
@@ -411,7 +535,7 @@ mod tests {
     fn the_published_schema_has_the_fields_bounds_and_defaults_of_the_document() {
         let schema = read("docs/benchmarks/plan.schema.json");
         let properties = schema["properties"]["plan"]["properties"].as_object().unwrap();
-        let defaults = serde_json::to_value(PlanSpec::default()).unwrap();
+        let defaults = with_integers(serde_json::to_value(PlanSpec::default()).unwrap());
         let mut checked = 0;
         for (name, field) in properties {
             if name != "host" {

@@ -1,10 +1,11 @@
 //! Document `fairlead-benchmark-2` of a run from a terminal: the published format of rows, for import and reports.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use fairlead_model::{
-    BenchmarkPhase, BenchmarkProgram, BenchmarkProtocol, BenchmarkRow, BenchmarkScenario, BenchmarkTarget, NetworkPath,
-    RunId,
+    BenchmarkPhase, BenchmarkProbe, BenchmarkProgram, BenchmarkProtocol, BenchmarkRow, BenchmarkScenario,
+    BenchmarkTarget, LinkReport, MachineNoise, NetworkPath, RunId,
 };
 use fairlead_telemetry::{bucket_lower_us, bucket_upper_us};
 use serde::Serialize;
@@ -62,7 +63,17 @@ pub fn scenario_words(scenario: BenchmarkScenario) -> Option<(&'static str, &'st
         BenchmarkScenario::GreedyClient => {
             Some(("greedy client", "Eight clients download large responses beside the others."))
         }
-        _ => None,
+        BenchmarkScenario::Latency => {
+            Some(("latency probes", "JSON, upload, stream, server-sent events and WebSocket messages at low load."))
+        }
+        BenchmarkScenario::PacketLoss => Some((
+            "packet loss",
+            "An emulated link between clients and proxies loses and delays packets for one phase.",
+        )),
+        BenchmarkScenario::Deploy
+        | BenchmarkScenario::RouteChange
+        | BenchmarkScenario::ProxyUpgrade
+        | BenchmarkScenario::Wake => None,
     }
 }
 
@@ -78,6 +89,8 @@ pub fn target_label(target: BenchmarkTarget) -> &'static str {
         BenchmarkTarget::Caddy => "Caddy",
         BenchmarkTarget::Traefik => "Traefik",
         BenchmarkTarget::H2o => "h2o",
+        BenchmarkTarget::KamalProxy => "kamal-proxy",
+        BenchmarkTarget::Spooky => "Spooky",
     }
 }
 
@@ -93,7 +106,7 @@ pub struct RunDocument {
     started_at: String,
     finished_at: String,
     command: Option<String>,
-    method: [&'static str; 0],
+    method: Vec<String>,
     warmup_ms: u32,
     plan: PlanSpec,
     facts: DocumentFacts,
@@ -150,7 +163,8 @@ struct DocumentRow {
     target: BenchmarkTarget,
     protocol: BenchmarkProtocol,
     connection: PlanConnection,
-    phase: Option<BenchmarkPhase>,
+    phase: Option<String>,
+    probe: Option<BenchmarkProbe>,
     network_path: Option<NetworkPath>,
     concurrency: u32,
     clients: u32,
@@ -165,6 +179,32 @@ struct DocumentRow {
     generator_saturated: bool,
     proxy_memory_bytes: Option<u64>,
     bytes_received: u64,
+    noise: Option<DocumentNoise>,
+    link: Option<DocumentLink>,
+    app_connections: u32,
+}
+
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct DocumentNoise {
+    machine_cpu_us: u64,
+    other_cpu_us: Option<u64>,
+    steal_us: u64,
+    frequency_mhz: Option<u32>,
+}
+
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct DocumentLink {
+    loss_percent: f64,
+    delay_ms: u64,
+    packets: u64,
+    lost: u64,
+    overflowed: u64,
+    forwarded: u64,
+    kernel_sent: u64,
+    kernel_received: u64,
+    round_trip_ms: f64,
 }
 
 #[derive(Debug, Clone, Serialize)]
@@ -196,7 +236,7 @@ impl From<RunRecord> for RunDocument {
             started_at: record.started_at,
             finished_at: record.finished_at,
             command: None,
-            method: [],
+            method: plan.load.sentences(plan.requests_per_second),
             warmup_ms: plan.warmup_ms,
             facts: DocumentFacts {
                 release: None,
@@ -216,7 +256,7 @@ impl From<RunRecord> for RunDocument {
             },
             thresholds: verdicts,
             rows: rows.into_iter().map(|row| document_row(row, scenario, plan.connection)).collect(),
-            plan: PlanSpec { host: Some(record.host), ..plan },
+            plan: PlanSpec { host: Some(record.host), load: plan.load.redacted(), ..plan },
         }
     }
 }
@@ -241,7 +281,6 @@ fn document_target(target: BenchmarkTarget, programs: &[BenchmarkProgram], rows:
 }
 
 fn document_row(row: BenchmarkRow, scenario: &'static str, connection: PlanConnection) -> DocumentRow {
-    let micros = |duration: std::time::Duration| u64::try_from(duration.as_micros()).unwrap_or(u64::MAX);
     let some = |value: u64| (value > 0).then_some(value);
     let bounds = |(index, count)| (bucket_lower_us(index), bucket_upper_us(index), count);
     DocumentRow {
@@ -251,11 +290,12 @@ fn document_row(row: BenchmarkRow, scenario: &'static str, connection: PlanConne
         target: row.target,
         protocol: row.protocol,
         connection,
-        phase: row.phase,
+        phase: row.phase.map(phase_name),
+        probe: row.probe,
         network_path: row.network_path,
         concurrency: row.concurrency,
         clients: row.clients,
-        duration_ms: u64::try_from(row.duration.as_millis()).unwrap_or(u64::MAX),
+        duration_ms: millis(row.duration),
         requests: row.requests,
         errors: row.errors,
         failures: row.failures,
@@ -266,5 +306,48 @@ fn document_row(row: BenchmarkRow, scenario: &'static str, connection: PlanConne
         generator_saturated: row.generator_saturated,
         proxy_memory_bytes: some(row.proxy_memory_bytes),
         bytes_received: row.bytes_received,
+        noise: row.noise.map(document_noise),
+        link: row.link.map(document_link),
+        app_connections: row.app_connections,
     }
+}
+
+fn phase_name(phase: BenchmarkPhase) -> String {
+    match phase {
+        BenchmarkPhase::Before => "before".to_owned(),
+        BenchmarkPhase::During => "during".to_owned(),
+        BenchmarkPhase::After => "after".to_owned(),
+        BenchmarkPhase::Stage(number) => format!("stage-{number}"),
+    }
+}
+
+fn document_noise(noise: MachineNoise) -> DocumentNoise {
+    DocumentNoise {
+        machine_cpu_us: micros(noise.machine_cpu),
+        other_cpu_us: noise.other_cpu.map(micros),
+        steal_us: micros(noise.steal),
+        frequency_mhz: noise.frequency_mhz,
+    }
+}
+
+fn document_link(LinkReport { condition, counters, round_trip }: LinkReport) -> DocumentLink {
+    DocumentLink {
+        loss_percent: f64::from(condition.loss_per_million) / 10_000.0,
+        delay_ms: millis(condition.delay),
+        packets: counters.packets,
+        lost: counters.lost,
+        overflowed: counters.overflowed,
+        forwarded: counters.forwarded,
+        kernel_sent: counters.kernel_sent,
+        kernel_received: counters.kernel_received,
+        round_trip_ms: round_trip.as_secs_f64() * 1000.0,
+    }
+}
+
+fn micros(duration: Duration) -> u64 {
+    u64::try_from(duration.as_micros()).unwrap_or(u64::MAX)
+}
+
+fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }

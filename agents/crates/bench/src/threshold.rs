@@ -118,7 +118,7 @@ pub fn evaluate_thresholds(thresholds: &[PlanThreshold], rows: &[BenchmarkRow]) 
 }
 
 fn is_same_cell(one: &BenchmarkRow, other: &BenchmarkRow) -> bool {
-    let key = |row: &BenchmarkRow| (row.target, row.protocol, row.network_path, row.concurrency, row.phase);
+    let key = |row: &BenchmarkRow| (row.target, row.protocol, row.network_path, row.concurrency, row.phase, row.probe);
     key(one) == key(other)
 }
 

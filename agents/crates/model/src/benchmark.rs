@@ -271,6 +271,23 @@ pub struct BenchmarkRequest {
     pub weight: u32,
 }
 
+impl BenchmarkRequest {
+    pub const METHODS: [&str; 7] = ["GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"];
+    /// Headers that the generator decides, or that belong to one connection (RFC 9110, section 7.6.1).
+    pub const RESERVED_HEADERS: [&str; 10] = [
+        "host",
+        "content-length",
+        "connection",
+        "keep-alive",
+        "proxy-connection",
+        "te",
+        "trailer",
+        "transfer-encoding",
+        "upgrade",
+        "expect",
+    ];
+}
+
 /// Part of an open loop. Its rate changes evenly from that of the stage before.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct BenchmarkStage {

@@ -20,20 +20,6 @@ const HEADERS_MAX: u64 = 20;
 const HEADER_BYTES_MAX: u64 = 8192;
 /// Most bytes of all bodies of a plan.
 const BODY_BYTES_MAX: u64 = 1 << 20;
-const METHODS: [&str; 7] = ["GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"];
-/// Headers that the generator decides, or that belong to one connection (RFC 9110, section 7.6.1).
-const RESERVED_HEADERS: [&str; 10] = [
-    "host",
-    "content-length",
-    "connection",
-    "keep-alive",
-    "proxy-connection",
-    "te",
-    "trailer",
-    "transfer-encoding",
-    "upgrade",
-    "expect",
-];
 /// Greatest impairment of a link: with more, connections no longer open.
 const LOSS_PER_MILLION_MAX: u64 = 500_000;
 const LINK_DELAY_MS_MAX: u64 = 2_000;
@@ -154,7 +140,7 @@ fn load(
 }
 
 fn request(at: &str, spec: agent::BenchmarkRequest) -> Result<BenchmarkRequest, StateError> {
-    if !METHODS.contains(&spec.method.as_str()) {
+    if !BenchmarkRequest::METHODS.contains(&spec.method.as_str()) {
         return Err(wrong(&format!("{at}.method"), "is not a method of a benchmark"));
     }
     path(&format!("{at}.path"), &spec.path)?;
@@ -165,7 +151,8 @@ fn request(at: &str, spec: agent::BenchmarkRequest) -> Result<BenchmarkRequest, 
         let is_token = !name.is_empty() && name.bytes().all(is_token_byte);
         // A line break would begin another header.
         let is_value = value.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic());
-        if !is_token || !is_value || RESERVED_HEADERS.iter().any(|reserved| name.eq_ignore_ascii_case(reserved)) {
+        let is_reserved = BenchmarkRequest::RESERVED_HEADERS.iter().any(|reserved| name.eq_ignore_ascii_case(reserved));
+        if !is_token || !is_value || is_reserved {
             return Err(wrong(&format!("{at}.headers"), "holds a header that a benchmark can't send"));
         }
         Ok((name, value))

@@ -3,7 +3,7 @@
 import { loadFaults, plainLoad } from './load.ts';
 import type { BenchmarkPlan, BenchmarkProtocolName, BenchmarkScenarioName, BenchmarkTargetName } from './schema.ts';
 
-/** Fields of a plan that measures an app's plain matrix. */
+/** Fields of a plan that measures an app's plain matrix, in the order of the schema, on which the hash of an import depends. */
 export const plainPlan = {
   upstream: 'live',
   scenario: 'matrix',

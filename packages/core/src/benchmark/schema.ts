@@ -150,7 +150,7 @@ const loadHeadersSchema = z.record(z.string(), z.string()).superRefine((headers,
   if (!unique(names)) addIssue({ code: 'custom', message: 'Name each header once.' });
 });
 
-const loadRequestSchema = z.object({
+const loadRequestSchema = z.strictObject({
   method: z.enum(loadMethods).default('GET'),
   path: benchmarkPathSchema.refine(
     (path) => !/\/(?:\.|%2e){1,2}(?:[/?]|$)/i.test(path),
@@ -164,14 +164,14 @@ const loadRequestSchema = z.object({
 });
 export type LoadRequest = z.infer<typeof loadRequestSchema>;
 
-const loadStageSchema = z.object({
+const loadStageSchema = z.strictObject({
   durationMs: z.number().int().min(500).max(300_000),
   /** Rate at the end, to which it changes evenly from that of the stage before. */
   requestsPerSecond: z.number().int().min(1).max(100_000),
 });
 
 /** Load beyond one GET of a path. */
-const benchmarkLoadSchema = z.object({
+const benchmarkLoadSchema = z.strictObject({
   /** Empty: GET of `path`. Each measurement sends them in the same order. */
   requests: z.array(loadRequestSchema).max(50).default([]),
   /** Time of a client between a response and its next request, in a closed loop. */
@@ -228,7 +228,7 @@ export const benchmarkPlanSchema = z.object({
   load: benchmarkLoadSchema.default(plainLoad),
   /** Impairment of the emulated link between clients and proxies, in each direction, for the scenario `packet-loss`. */
   link: z
-    .object({
+    .strictObject({
       lossPercent: z.number().min(0).max(50).multipleOf(0.0001).default(1),
       delayMs: z.number().int().min(0).max(1000).default(20),
     })

@@ -103,7 +103,7 @@ async fn measure(plan: &BenchmarkPlan, args: &BenchArgs) -> io::Result<Measured>
     };
     let folders = args.bench_path.iter().flat_map(std::env::split_paths).collect();
     let setup = LabSetup { agent: "/proc/self/exe".into(), folders };
-    let lab = match Lab::start(&setup, app, &plan.targets, &cancel).await {
+    let lab = match Lab::start(&setup, plan, app, &cancel).await {
         Ok(lab) => lab,
         Err(_) if cancel.is_cancelled() => return Ok((Err(BenchError::Cancelled), Vec::new(), Vec::new())),
         Err(error) => return Ok((Err(BenchError::Lab(error.to_string())), Vec::new(), Vec::new())),
@@ -144,7 +144,7 @@ fn live_targets(args: &BenchArgs) -> io::Result<Targets> {
             .collect(),
     };
     let proxy = args.proxy.map(|address| ProxyTarget { address, roots, pid: args.proxy_pid });
-    Ok(Targets::of_app(proxy, args.direct.clone()))
+    Ok(Targets::of_app(proxy, args.direct.clone(), Vec::new()))
 }
 
 fn print_progress(row: &BenchmarkRow, total: u32) {
