@@ -289,7 +289,7 @@ impl PlanSpec {
         ];
         let load = self.load.faults(&self.path, scenario, has_rate);
         let all = before.into_iter().chain(load).chain(rules);
-        all.filter_map(|(is_fault, message)| is_fault.then(|| message.to_owned())).collect()
+        all.filter(|(is_fault, _)| *is_fault).map(|(_, message)| message.to_owned()).collect()
     }
 
     fn rows(&self) -> usize {
@@ -547,6 +547,35 @@ mod tests {
             assert!(properties.contains_key(name), "`{name}` is in no published schema");
         }
         assert!(checked > 50, "{checked}");
+    }
+
+    #[test]
+    fn a_plan_gets_what_its_scenario_and_upstream_use() {
+        let plan = |plan: Value| {
+            let document = parse(&json!({ "format": FORMAT, "name": "Nightly", "plan": plan })).unwrap();
+            let key = AppKey {
+                app: fairlead_model::AppId::parse("app_1").unwrap(),
+                environment: fairlead_model::EnvironmentId::parse("env_1").unwrap(),
+            };
+            document.plan.to_plan(RunId::parse("run_1").unwrap(), key, LAB_HOST.to_owned())
+        };
+        let link = json!({ "lossPercent": 0.0003, "delayMs": 7 });
+        let loss = plan(json!({ "upstream": "lab", "scenario": "packet-loss", "link": link }));
+        let impaired = LinkCondition { loss_per_million: 3, delay: Duration::from_millis(7), seed: 0 };
+        assert_eq!((loss.link, loss.lab.map(|app| app.serves_probes)), (impaired, Some(false)));
+        assert_eq!(plan(json!({ "link": link })).link, LinkCondition::default());
+        let latency = plan(json!({ "upstream": "lab", "scenario": "latency", "protocols": ["http1"] }));
+        assert_eq!(latency.lab.map(|app| app.serves_probes), Some(true));
+        let puma = json!({ "server": "puma" });
+        assert_eq!(plan(json!({ "upstream": "lab", "labApp": puma })).lab_server, LabServer::Puma);
+        assert_eq!(plan(json!({ "labApp": puma })).lab_server, LabServer::Own);
+        let request = json!({ "method": "PUT", "path": "/a", "headers": { "x-a": "b" }, "body": "c", "weight": 2 });
+        let stages = json!([{ "durationMs": 600, "requestsPerSecond": 9 }]);
+        let load = plan(json!({ "requestsPerSecond": 5, "load": { "requests": [request], "stages": stages } })).load;
+        let [request] = load.requests.as_slice() else { panic!("{load:?}") };
+        assert_eq!((request.method.as_str(), request.path.as_str(), request.weight), ("PUT", "/a", 2));
+        assert_eq!(request.headers, [("x-a".to_owned(), "b".to_owned())]);
+        assert_eq!((load.stages[0].duration, load.stages[0].rate), (Duration::from_millis(600), 9.0));
     }
 
     #[test]

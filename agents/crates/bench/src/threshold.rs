@@ -67,7 +67,7 @@ impl PlanThreshold {
             (self.metric == BenchmarkMetric::SuccessPercent && limit > 100.0, "A success rate is at most 100 %."),
             (self.max == Some(0.0) && self.metric != BenchmarkMetric::SuccessPercent, "A maximum of 0 can never pass."),
         ];
-        rules.into_iter().filter_map(|(is_fault, text)| is_fault.then(|| text.to_owned())).collect()
+        rules.into_iter().filter(|(is_fault, _)| *is_fault).map(|(_, text)| text.to_owned()).collect()
     }
 
     fn fits(&self, row: &BenchmarkRow) -> bool {
