@@ -4,7 +4,12 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { AppId } from '@fairlead/contract/ids';
-import { benchmarkPlanSchema, importBenchmarkInputSchema, readBenchmarkDocument } from '@fairlead/core/benchmark';
+import {
+  benchmarkPlanSchema,
+  benchmarkProbeSchema,
+  importBenchmarkInputSchema,
+  readBenchmarkDocument,
+} from '@fairlead/core/benchmark';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { run } from '../../tools/lib/command.ts';
 import { HAPROXY, IP, NGINX, requirePrograms } from '../../tools/test/debian.ts';
@@ -104,6 +109,53 @@ test('a plan document runs without a control plane, its thresholds set the exit 
     const live = await bench([], 'live');
     expect(live.code).toBe(1);
     expect(live.output).toContain('Name its address with --proxy');
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+});
+
+test('a terminal runs the probes, loads and links of the lab, and its documents can be imported', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'fairlead-bench-'));
+  const [file, output] = [join(folder, 'fairlead.bench.json'), join(folder, 'run.json')];
+  const base = { upstream: 'lab', targets: ['proxy'], protocols: ['http1'], concurrency: [2], repeats: 1, warmupMs: 0 };
+  const bench = async (plan: object) => {
+    const document = { format: 'fairlead-plan-1', name: 'Smoke', plan: { ...base, durationMs: 500, ...plan } };
+    writeFileSync(file, JSON.stringify(document));
+    const { code, output: printed } = await run(AGENT_BINARY, ['bench', file, '--output', output]);
+    return { code, printed };
+  };
+  const read = () => {
+    const document: unknown = JSON.parse(readFileSync(output, 'utf8'));
+    importBenchmarkInputSchema.parse({ appId, document });
+    return readBenchmarkDocument(document);
+  };
+  try {
+    expect(await bench({ scenario: 'latency' })).toMatchObject({ code: 0 });
+    expect(read().rows.map(({ probe, errors }) => [probe, errors])).toEqual(
+      benchmarkProbeSchema.options.map((probe) => [probe, 0]),
+    );
+    expect(await bench({ scenario: 'packet-loss', link: { lossPercent: 2.5, delayMs: 3 } })).toMatchObject({ code: 0 });
+    expect(read().rows).toMatchObject([
+      { phase: 'before', link: { lossPercent: 0, delayMs: 0 } },
+      { phase: 'during', link: { lossPercent: 2.5, delayMs: 3 } },
+      { phase: 'after', link: { lossPercent: 0, delayMs: 0 } },
+    ]);
+    const requests = [{ method: 'POST', path: '/', headers: { 'x-kind': 'own' }, body: 'x', weight: 3 }, { path: '/' }];
+    const stages = [50, 100].map((requestsPerSecond) => ({ durationMs: 500, requestsPerSecond }));
+    expect(await bench({ requestsPerSecond: 50, load: { requests, stages } })).toMatchObject({ code: 0 });
+    expect(read()).toMatchObject({
+      method: [expect.stringContaining('GET 25 %, POST 75 %'), expect.stringContaining('100 after 0.5 s')],
+      plan: {
+        load: { requests: [{ headers: { 'x-kind': '[redacted]' }, body: '[redacted: 1 bytes]' }, { body: '' }] },
+      },
+      rows: [
+        { phase: 'stage-1', noise: { machineCpuUs: expect.any(Number) } },
+        { phase: 'stage-2', appConnections: expect.any(Number) },
+      ],
+    });
+    const wake = await bench({ upstream: 'live', scenario: 'wake' });
+    expect(wake.code).toBe(1);
+    expect(wake.printed).toContain('This scenario needs a control plane');
   } finally {
     await rm(folder, { recursive: true });
   }

@@ -46,7 +46,9 @@ pub use mode::Mode;
 pub use plan::{ProxyTarget, RunObserver, TargetEndpoint, Targets, resume_plan, rows_measurable, rows_total, run_plan};
 pub use plan_document::{DOCUMENT_BYTES_MAX, DocumentError, LAB_HOST, PlanDocument, PlanSpec, PlanUpstream};
 pub use row::{CampaignRow, LatencyHistogram, OpenLoopRow};
-pub use run_document::{MachineFacts, RunDocument, RunEnd, RunRecord, has_passed, scenario_words, target_label};
+pub use run_document::{
+    MachineFacts, RunDocument, RunEnd, RunRecord, has_passed, part_label, scenario_words, target_label,
+};
 pub use statistics::ConfidenceInterval;
 pub use threshold::{PlanThreshold, ThresholdCell, ThresholdVerdict, evaluate_thresholds};
 pub use turn::MeasurementTurns;

@@ -550,6 +550,35 @@ mod tests {
     }
 
     #[test]
+    fn a_plan_gets_what_its_scenario_and_upstream_use() {
+        let plan = |plan: Value| {
+            let document = parse(&json!({ "format": FORMAT, "name": "Nightly", "plan": plan })).unwrap();
+            let key = AppKey {
+                app: fairlead_model::AppId::parse("app_1").unwrap(),
+                environment: fairlead_model::EnvironmentId::parse("env_1").unwrap(),
+            };
+            document.plan.to_plan(RunId::parse("run_1").unwrap(), key, LAB_HOST.to_owned())
+        };
+        let link = json!({ "lossPercent": 0.0003, "delayMs": 7 });
+        let loss = plan(json!({ "upstream": "lab", "scenario": "packet-loss", "link": link }));
+        let impaired = LinkCondition { loss_per_million: 3, delay: Duration::from_millis(7), seed: 0 };
+        assert_eq!((loss.link, loss.lab.map(|app| app.serves_probes)), (impaired, Some(false)));
+        assert_eq!(plan(json!({ "link": link })).link, LinkCondition::default());
+        let latency = plan(json!({ "upstream": "lab", "scenario": "latency", "protocols": ["http1"] }));
+        assert_eq!(latency.lab.map(|app| app.serves_probes), Some(true));
+        let puma = json!({ "server": "puma" });
+        assert_eq!(plan(json!({ "upstream": "lab", "labApp": puma })).lab_server, LabServer::Puma);
+        assert_eq!(plan(json!({ "labApp": puma })).lab_server, LabServer::Own);
+        let request = json!({ "method": "PUT", "path": "/a", "headers": { "x-a": "b" }, "body": "c", "weight": 2 });
+        let stages = json!([{ "durationMs": 600, "requestsPerSecond": 9 }]);
+        let load = plan(json!({ "requestsPerSecond": 5, "load": { "requests": [request], "stages": stages } })).load;
+        let [request] = load.requests.as_slice() else { panic!("{load:?}") };
+        assert_eq!((request.method.as_str(), request.path.as_str(), request.weight), ("PUT", "/a", 2));
+        assert_eq!(request.headers, [("x-a".to_owned(), "b".to_owned())]);
+        assert_eq!((load.stages[0].duration, load.stages[0].rate), (Duration::from_millis(600), 9.0));
+    }
+
+    #[test]
     fn an_oversized_document_is_refused_unread() {
         let error = PlanDocument::parse(&" ".repeat(DOCUMENT_BYTES_MAX + 1)).unwrap_err();
         assert_eq!(error.to_string(), "A plan has at most 256 KiB.");

@@ -94,6 +94,11 @@ pub fn target_label(target: BenchmarkTarget) -> &'static str {
     }
 }
 
+/// Returns the phase, stage or probe of a row; `None`: it has none.
+pub fn part_label(row: &BenchmarkRow) -> Option<String> {
+    row.phase.map(phase_name).or_else(|| row.probe.map(|probe| probe.name().to_owned()))
+}
+
 /// Root of the published format.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]

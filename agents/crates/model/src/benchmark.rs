@@ -191,6 +191,18 @@ pub enum BenchmarkProbe {
 }
 
 impl BenchmarkProbe {
+    /// Returns its name in documents.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Json => "json",
+            Self::Upload => "upload",
+            Self::StreamFirstByte => "stream-first-byte",
+            Self::Stream => "stream",
+            Self::Sse => "sse",
+            Self::Websocket => "websocket",
+        }
+    }
+
     /// Returns the path of its endpoint in the lab's app.
     pub fn path(self) -> &'static str {
         match self {

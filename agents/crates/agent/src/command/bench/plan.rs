@@ -7,8 +7,8 @@ use std::process::ExitCode;
 use fairlead_base::{CancellationToken, clock, random, shutdown};
 use fairlead_bench::{
     BenchError, LAB_HOST, MachineFacts, MeasurementTurns, PlanDocument, PlanUpstream, ProxyTarget, RunDocument, RunEnd,
-    RunRecord, Targets, ThresholdVerdict, evaluate_thresholds, has_passed, rows_measurable, run_plan, scenario_words,
-    target_label,
+    RunRecord, Targets, ThresholdVerdict, evaluate_thresholds, has_passed, part_label, rows_measurable, run_plan,
+    scenario_words, target_label,
 };
 use fairlead_lab::{Lab, LabSetup};
 use fairlead_model::{
@@ -153,11 +153,12 @@ fn print_progress(row: &BenchmarkRow, total: u32) {
     let p99 = latency.quantile_us(0.99).map_or_else(|| "-".to_owned(), |us| format!("{:.2}", us as f64 / 1000.0));
     let (done, round, target) = (row.position + 1, row.round + 1, target_label(row.target));
     let (protocol, clients) = (protocol_label(row.protocol), row.concurrency);
+    let part = part_label(row).map_or_else(String::new, |part| format!("  {part}"));
     let rate = row.requests as f64 / seconds;
     let errors = if row.errors > 0 { format!(", {} errors", row.errors) } else { String::new() };
     let saturated = if row.generator_saturated { ", generator saturated" } else { "" };
     eprintln!(
-        "{done}/{total}  round {round}  {target}  {protocol}  {clients} clients: {rate:.0} requests/s, p99 {p99} ms{errors}{saturated}"
+        "{done}/{total}  round {round}  {target}  {protocol}{part}  {clients} clients: {rate:.0} requests/s, p99 {p99} ms{errors}{saturated}"
     );
 }
 
