@@ -133,21 +133,30 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn clients_wake_in_the_order_of_their_times_and_never_early() {
+    async fn no_client_wakes_early() {
         let pacer = Pacer::new(300.0).unwrap();
-        let order = RefCell::new(Vec::new());
         let start = Instant::now();
         let wait = async |ms| {
             let due = start + Duration::from_millis(ms);
             pacer.wait(pacer.register(), due).await;
             assert!(Instant::now() >= due);
-            order.borrow_mut().push(ms);
         };
-        let waits = async { tokio::join!(wait(12), wait(3), wait(7)) };
         tokio::select! {
-            _ = waits => {}
+            _ = async { tokio::join!(wait(12), wait(3), wait(7)) } => {}
             ended = pacer.run() => ended.unwrap(),
         }
-        assert_eq!(*order.borrow(), [3, 7, 12]);
+    }
+
+    #[tokio::test]
+    async fn clients_wake_in_the_order_of_their_times() {
+        let pacer = Pacer::new(300.0).unwrap();
+        let start = Instant::now();
+        let at = |ms| start + Duration::from_millis(ms);
+        for ms in [12, 3, 7] {
+            pacer.due.borrow_mut().push(Reverse((at(ms), pacer.register())));
+        }
+        assert_eq!(pacer.wake_due(at(2)), (false, Some(at(3))));
+        assert_eq!(pacer.wake_due(at(3)), (true, Some(at(7))));
+        assert_eq!(pacer.wake_due(at(12)), (true, None));
     }
 }

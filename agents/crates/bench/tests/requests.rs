@@ -189,9 +189,11 @@ async fn measure(
     let seen = Seen::default();
     let proxy = |address| Some(ProxyTarget { address, roots: vec![authority.root_der().to_vec()], pid: None });
     let targets = match protocol {
-        BenchmarkProtocol::Http2 => Targets::of_app(proxy(http2_server(&authority, seen.clone()).await), None),
-        BenchmarkProtocol::Http3 => Targets::of_app(proxy(http3_server(&authority, seen.clone())), None),
-        _ => Targets::of_app(None, Some(http1_server(seen.clone(), closes).await.into())),
+        BenchmarkProtocol::Http2 => {
+            Targets::of_app(proxy(http2_server(&authority, seen.clone()).await), None, Vec::new())
+        }
+        BenchmarkProtocol::Http3 => Targets::of_app(proxy(http3_server(&authority, seen.clone())), None, Vec::new()),
+        _ => Targets::of_app(None, Some(http1_server(seen.clone(), closes).await.into()), Vec::new()),
     };
     let turns = MeasurementTurns::default();
     let rows = run_plan(plan, &targets, &turns, CancellationToken::new(), &mut |_: &BenchmarkRow| {}).await.unwrap();

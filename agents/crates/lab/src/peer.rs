@@ -183,7 +183,12 @@ mod tests {
             http_port: 2,
             metrics_port: 3,
             workers: 2,
-            response: LabApp { response_bytes: 13, response_delay: Duration::from_millis(20), error_every: 0 },
+            response: LabApp {
+                response_bytes: 13,
+                response_delay: Duration::from_millis(20),
+                error_every: 0,
+                serves_probes: false,
+            },
         };
         let peers = PEERS.iter().chain([&FAIRLEAD]).map(|peer| (peer.program, peer.route_arguments));
         for (program, route) in peers.chain(SERVERS.iter().map(|server| (server.program, &[][..]))) {

@@ -153,8 +153,8 @@ mod tests {
     use fairlead_base::CancellationToken;
     use fairlead_bench::{MeasurementTurns, Targets, run_plan};
     use fairlead_model::{
-        AppId, AppKey, BenchmarkPlan, BenchmarkProtocol, BenchmarkRow, BenchmarkScenario, BenchmarkTarget,
-        EnvironmentId, RunId,
+        AppId, AppKey, BenchmarkLoad, BenchmarkPlan, BenchmarkProtocol, BenchmarkRow, BenchmarkScenario,
+        BenchmarkTarget, EnvironmentId, LabServer, LinkCondition, RunId,
     };
 
     use super::*;
@@ -180,6 +180,9 @@ mod tests {
             scenario: BenchmarkScenario::Latency,
             fresh_connections: false,
             rate: None,
+            lab_server: LabServer::Own,
+            link: LinkCondition::default(),
+            load: BenchmarkLoad::default(),
         };
         let targets = Targets::of_app(None, Some(address.into()), Vec::new());
         let (turns, cancel) = (MeasurementTurns::default(), CancellationToken::new());

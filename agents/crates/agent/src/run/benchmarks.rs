@@ -13,7 +13,8 @@ use fairlead_bench::{
 };
 use fairlead_lab::{Lab, LabError, LabSetup};
 use fairlead_model::{
-    AppKey, BenchmarkGate, BenchmarkPlan, BenchmarkProgram, BenchmarkRow, BenchmarkScenario, BenchmarkStatus, DesiredState, Failure, GateProgress, RunId, UpstreamAddress, WorkState,
+    AppKey, BenchmarkGate, BenchmarkPlan, BenchmarkProgram, BenchmarkRow, BenchmarkScenario, BenchmarkStatus,
+    DesiredState, Failure, GateProgress, RunId, UpstreamAddress, WorkState,
 };
 use fairlead_runtime::{MeasureGate, Runtime, RuntimeView};
 use tokio::sync::{mpsc, watch};
