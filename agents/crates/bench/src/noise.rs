@@ -1,4 +1,4 @@
-//! Noise of the machine in the measured time of a row: stolen time, other processes, clock frequency.
+//! Noise of the machine during the measured time of a row: stolen time, CPU time of other processes, clock frequency.
 
 use std::time::Duration;
 
