@@ -5,7 +5,7 @@ use std::time::Duration;
 use fairlead_model::MachineNoise;
 use fairlead_telemetry::{MachineCpu, cpu_frequency_khz};
 
-/// Reading at the start of the measured time.
+/// Counters at the start of the measured time.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct NoiseMeter {
     cpu: MachineCpu,

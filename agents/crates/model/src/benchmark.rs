@@ -173,7 +173,7 @@ impl BenchmarkScenario {
     }
 }
 
-/// Kind of request or message, and the part of it that latency counts.
+/// Request or message of a latency probe, and the part of it that latency counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum BenchmarkProbe {

@@ -258,7 +258,7 @@ function ImportRequests({ hosts, onImport }: ImportRequestsProps) {
           </Button>
         </>
       )}
-      {/* Announced by screen readers when it changes. */}
+      {/* Screen readers announce its changes. */}
       <p role="status" className="text-sm text-ink-faint empty:hidden">
         {result === null ? null : importText(result)}
       </p>
