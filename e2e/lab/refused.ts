@@ -1,5 +1,5 @@
-// Scenarios that a server may be unable to run, each with the probe that decides it. One that fails its probe must be refused with a
-// reason, and one that passes must run.
+// Scenarios that a server may be unable to run, each with the probe that decides it. One that fails its probe must be
+// refused with a reason, and one that passes must run.
 import type { BenchmarkPlan } from '@fairlead/core/benchmark';
 import { run } from '../../tools/lib/command.ts';
 

@@ -93,7 +93,7 @@ const ENVOY_STATIC_ENDPOINTS = `      load_assignment:
               - endpoint: { address: { socket_address: { address: @APP_HOST@, port_value: @APP_PORT@ } } }
 `;
 
-/** Adds HAProxy's next server and drains the one before. Throws what HAProxy says against it. */
+/** Adds HAProxy's next server and drains the previous one. Throws with HAProxy's answer if it refuses. */
 async function moveServer(socketPath: string, app: string, previous: string): Promise<void> {
   const nameOf = (address: string) => `app/app-${address.split(':')[1]}`;
   for (const [command, expected] of [
@@ -195,7 +195,7 @@ export const PEERS: readonly Peer[] = [
     speaks: ['http1', 'http2'],
     obtain: () => debian('/usr/bin/h2o', ['h2o'], ['-v']),
     configs: ['h2o.yaml'],
-    // The master starts a new worker and ends the old one when it is told to reload.
+    // On a reload, the master starts a new worker and ends the old one.
     args: (config) => ['-m', 'master', '-c', config],
     ...SIGHUP,
   }),

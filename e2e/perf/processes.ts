@@ -28,8 +28,8 @@ export async function startServing(program: string, args: readonly string[]): Pr
 }
 
 /**
- * Serves like `startServing`, on a Unix socket whose path is the last argument. Every user may connect: Fairlead's proxy, started
- * by root, serves as a user of its own. The socket's folder is gone when the program has ended.
+ * Serves like `startServing`, on a Unix socket whose path is the last argument. Every user may connect: Fairlead's proxy,
+ * started by root, serves as a user of its own. The socket's folder is gone when the program has ended.
  */
 export async function startServingOnSocket(program: string, args: readonly string[]): Promise<ServingProcess> {
   const folder = mkdtempSync(join(tmpdir(), 'fairlead-app-'));

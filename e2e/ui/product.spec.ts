@@ -124,7 +124,7 @@ test('a benchmark is started, followed and charted', async () => {
   const dialog = page.getByRole('dialog', { name: 'Start benchmark' });
   await expect(dialog.getByText('Visitors of the app feel the load')).toBeVisible();
   await dialog.getByLabel('Concurrency').fill('1, 8');
-  await dialog.getByLabel('Seconds per run').selectOption('1');
+  await dialog.getByLabel('Seconds per row').selectOption('1');
   await dialog.getByLabel('HTTP/2').uncheck();
   await dialog.getByRole('button', { name: 'Start', exact: true }).click();
   await expect(page).toHaveURL(/\/benchmarks\/run_/);

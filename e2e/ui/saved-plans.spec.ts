@@ -28,7 +28,7 @@ test('a plan is saved in the start dialog, and a run starts from it', async () =
   await page.goto(`${ORGANIZATION}/benchmarks?start=hello`);
   const dialog = page.getByRole('dialog', { name: 'Start benchmark' });
   await dialog.getByLabel('Concurrency').fill('2');
-  await dialog.getByLabel('Seconds per run').selectOption('1');
+  await dialog.getByLabel('Seconds per row').selectOption('1');
   await dialog.getByLabel('Rounds').selectOption('1');
   await dialog.getByLabel('HTTP/2').uncheck();
   await dialog.getByRole('button', { name: 'Save as plan' }).click();
@@ -179,7 +179,7 @@ test('requests of a HAR file are imported without credentials, and writes need a
   await page.goto(`${ORGANIZATION}/benchmarks?start=hello`);
   const dialog = page.getByRole('dialog', { name: 'Start benchmark' });
   await dialog.getByLabel('Concurrency').fill('2');
-  await dialog.getByLabel('Seconds per run').selectOption('1');
+  await dialog.getByLabel('Seconds per row').selectOption('1');
   await dialog.getByLabel('Rounds').selectOption('1');
   const request = (method: string, url: string) => ({
     request: { method, url, headers: [{ name: 'Cookie', value: 'sid=canary' }] },
@@ -191,8 +191,8 @@ test('requests of a HAR file are imported without credentials, and writes need a
   ];
   const buffer = Buffer.from(JSON.stringify({ log: { version: '1.2', entries } }));
   await dialog.getByLabel('Import HAR file').setInputFiles({ name: 'shop.har', mimeType: 'application/json', buffer });
-  await expect(dialog.getByRole('status').filter({ hasText: 'Imported' })).toHaveText(
-    'Imported 3 different requests. Left out: 1 of other hosts. Dropped 4 cookies and credential headers.',
+  await expect(dialog.getByRole('status').filter({ hasText: 'imported' })).toHaveText(
+    'Distinct requests imported: 3. Left out: 1 of other hosts. Cookies and credential headers dropped: 4.',
   );
   await expect(dialog.getByLabel('Request path')).toHaveCount(3);
   await expect(dialog.getByLabel('Weight').first()).toHaveValue('2');

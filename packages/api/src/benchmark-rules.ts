@@ -24,7 +24,7 @@ const scenarioNeeds: AlsoNeeds<CreateBenchmarkInput> = {
     const deploys = { anyOf: ['deployment.write'], scope: place ?? null } as const;
     return [
       ...(proxyScenarios.includes(scenario) ? [{ anyOf: ['server.write'], scope: null } as const] : []),
-      // Who deploys the app may do to its data what its code can.
+      // Deployed code can change all data of the app, so the permission to deploy covers such requests.
       ...(startsInstances || mayChangeData(input.plan) ? [deploys] : []),
       ...(startsInstances ? await keepsNetworkOpen.find(core, input) : []),
     ];

@@ -192,7 +192,7 @@ pub(crate) struct BenchArgs {
     /// Address of the proxy's HTTPS listener, for the plan of a live app.
     #[arg(long, value_name = "IP:PORT", requires = "file")]
     pub(crate) proxy: Option<SocketAddr>,
-    /// Process of that proxy, to measure its CPU and memory.
+    /// Process id of that proxy, to measure its CPU and memory.
     #[arg(long, value_name = "PID", requires = "proxy")]
     pub(crate) proxy_pid: Option<u32>,
     /// Certificates to trust for that proxy, and no others (PEM).
@@ -207,7 +207,7 @@ pub(crate) struct BenchArgs {
     /// Compare the contenders of a campaign, as JSON, instead of running a plan.
     #[arg(long, alias = "plan", value_name = "FILE", conflicts_with = "file")]
     pub(crate) campaign: Option<PathBuf>,
-    /// With --campaign: print one JSON line a row instead of a table.
+    /// With --campaign: print one JSON line per row instead of a table.
     #[arg(long, requires = "campaign")]
     pub(crate) json: bool,
 }

@@ -244,7 +244,8 @@ fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
     bytes.get(at..at + 4)?.try_into().ok().map(u32::from_ne_bytes)
 }
 
-/// Queries the one TCP socket with the address `local` and the peer `remote`, or all on the port of `local` in the states of the mask `dump`.
+/// Queries the one TCP socket with the address `local` and the peer `remote`, or all on the port of `local` in the states of
+/// the mask `dump`.
 fn request(local: SocketAddr, remote: SocketAddr, sequence: u32, dump: Option<u32>) -> Vec<u8> {
     let (local_ip, remote_ip) = (local.ip().to_canonical(), remote.ip().to_canonical());
     let family = if local_ip.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };

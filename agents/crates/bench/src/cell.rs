@@ -59,12 +59,12 @@ pub(crate) struct Cell {
     pub(crate) duration: Duration,
     /// Processes to measure CPU and memory of.
     pub(crate) pids: Vec<u32>,
-    /// Processes of the app, each with its descendants, whose CPU is measured apart.
+    /// Processes of the app, each with its descendants. Their CPU time is measured separately.
     pub(crate) app_pids: Vec<u32>,
-    /// True if `pids` and `app_pids` are all processes of the measurement, and stay the same: the rest of the machine's CPU
-    /// time is then that of others.
+    /// True if `pids` and `app_pids` are all processes of proxy and app, and stay the same. The rest of the machine's CPU
+    /// time then belongs to other processes.
     pub(crate) knows_processes: bool,
-    /// Address of the app, whose connections are counted.
+    /// Address of the app, to count its connections.
     pub(crate) app_address: Option<SocketAddr>,
     /// Network namespace of the clients; `None`: that of this process.
     pub(crate) network: Option<Arc<OwnedFd>>,
@@ -93,8 +93,8 @@ pub(crate) struct Measurement {
     pub(crate) noise: Option<MachineNoise>,
 }
 
-/// Generates the load of one measurement: waits until every client has a response, warms up, measures. A cancellation ends its
-/// threads before it returns. Fails without a single valid response. Calls `on_start` when the measured time starts.
+/// Generates the load of one measurement: waits until every client has a response, warms up, measures. A cancellation ends
+/// its threads before it returns. Fails without a single valid response. Calls `on_start` when the measured time starts.
 pub(crate) async fn measure(
     cell: &Cell,
     cancel: &CancellationToken,
@@ -133,7 +133,7 @@ pub(crate) async fn measure(
         () = cancel.cancelled() => None,
     };
     let whole = merged(tallies).await?;
-    // The workers have ended, so nothing is sent after this.
+    // Workers have ended, so nothing is sent after this.
     let usage = usage.ok_or(BenchError::Cancelled)?;
     let clients = ready.load(Ordering::Relaxed).min(cell.concurrency);
     if whole.requests == 0 && (cell.mode != Mode::Idle || clients == 0) {
@@ -164,7 +164,7 @@ async fn merged(tallies: Vec<oneshot::Receiver<LoadTally>>) -> Result<LoadTally,
     Ok(whole)
 }
 
-/// Starts the workers of a measurement, whose clients begin at once. Each sends its tally after the window.
+/// Starts the workers of a measurement. Their clients begin at once, and each worker sends its tally after the window.
 fn start_workers(
     cell: &Cell,
     ready: &Arc<AtomicU32>,
@@ -206,7 +206,7 @@ fn start_workers(
     Ok(tallies)
 }
 
-/// Measures the first request of each client, from its sending to its response, which a sleeping app delays until it serves.
+/// Measures the first request of each client from its sending to its response, which includes the start of a sleeping app.
 /// Ends with the last response.
 pub(crate) async fn measure_first_requests(
     cell: &Cell,
@@ -346,7 +346,8 @@ fn memory(pids: &[u32]) -> u64 {
     pids.iter().filter_map(|pid| pss_bytes_of(*pid).ok()).sum()
 }
 
-/// Counts the connections that an app on this machine has accepted or will. A failure is no reason to lose a row.
+/// Counts the accepted and the waiting connections of an app on this machine. Logs a failure and returns 0, so that the row
+/// is kept.
 fn connections_to(address: SocketAddr) -> u32 {
     let counted = SocketDiagnostics::open().and_then(|sockets| sockets.connections(address));
     counted.unwrap_or_else(|error| {

@@ -27,10 +27,10 @@ pub enum BenchError {
     /// The event of a scenario did not happen.
     #[error("The event of the scenario failed: {0}. The rows measured before it stay. Start a new run.")]
     Event(String),
-    /// This server can't do what the plan asks for.
+    /// Scenario that this server can't run.
     #[error("This server can't run the scenario: {0}. Choose another scenario, or another server.")]
     Refused(String),
-    /// The emulated link between clients and proxies is not as it should be.
+    /// Failure of the emulated link between clients and proxies.
     #[error("The link between clients and proxies failed: {0}. The rows measured before it stay. Start a new run.")]
     Link(String),
     #[error("The benchmark was cancelled.")]

@@ -83,7 +83,7 @@ fn not_measured(error: BenchError) -> GateError {
     GateError::NotMeasured(detail(error))
 }
 
-/// Leaves the advice out, which is about runs of the benchmarks page.
+/// Returns the detail of an error without its advice, which is for runs of the benchmarks page.
 fn detail(error: BenchError) -> String {
     match error {
         BenchError::Unreachable { detail, .. }

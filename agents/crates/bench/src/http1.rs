@@ -43,7 +43,7 @@ pub(crate) async fn run(shared: SharedRef, requests: Rc<[Http1Request]>) {
     }
 }
 
-/// Request as it is sent.
+/// Encoded request.
 #[derive(Debug)]
 pub(crate) struct Http1Request {
     pub(crate) bytes: Vec<u8>,
@@ -76,7 +76,7 @@ pub(crate) fn requests(destination: &LoadTarget, closes: bool) -> Rc<[Http1Reque
     requests.iter().map(|each| encode(&each.method, &each.path, &each.headers, &each.body)).collect()
 }
 
-/// True for methods whose requests say the length of an empty body too (RFC 9110, section 8.6).
+/// True for methods that declare the length of an empty body too (RFC 9110, section 8.6).
 fn takes_body(method: &str) -> bool {
     matches!(method, "POST" | "PUT" | "PATCH")
 }
@@ -146,7 +146,7 @@ impl Exchanges {
                 _ => Ok(()),
             }
         };
-        // A server that reads no body must not hold the client for ever.
+        // A server that reads no body must not block the client forever.
         self.deadline.limit(started, async { write.await.map_err(RequestError::io(FailureKind::Closed)) }).await?;
         loop {
             if self.filled > 0 {

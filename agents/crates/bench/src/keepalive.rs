@@ -215,7 +215,7 @@ impl KeepaliveLoop {
             Ok(None) => {}
             Ok(Some(Response { status, body_bytes, closes })) => {
                 let now = self.shared.answered(client.started, status, body_bytes);
-                // A response before the end of its request leaves the connection without a place for the next one.
+                // After a response that came before the end of its request, the connection can't take another request.
                 if closes || client.sent < self.requests[client.request].bytes.len() {
                     self.reopen(number);
                 } else if self.shared.think_time.is_zero() {

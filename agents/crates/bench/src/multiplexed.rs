@@ -31,7 +31,7 @@ pub(crate) trait Multiplexed: 'static {
     async fn send(sender: &mut Self::Sender, request: &MultiplexedRequest) -> Result<Response, RequestError>;
 }
 
-/// Request as it is sent.
+/// Encoded request.
 #[derive(Debug, Clone)]
 pub(crate) struct MultiplexedRequest {
     pub(crate) head: Request<()>,

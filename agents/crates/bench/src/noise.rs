@@ -1,11 +1,11 @@
-//! Noise of the machine in the measured time of a row: stolen time, other processes, clock frequency.
+//! Noise of the machine during the measured time of a row: stolen time, CPU time of other processes, clock frequency.
 
 use std::time::Duration;
 
 use fairlead_model::MachineNoise;
 use fairlead_telemetry::{MachineCpu, cpu_frequency_khz};
 
-/// Reading at the start of the measured time.
+/// Counters at the start of the measured time.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct NoiseMeter {
     cpu: MachineCpu,

@@ -21,7 +21,7 @@ impl RequestOrder {
             for (credit, weight) in credits.iter_mut().zip(&weights) {
                 *credit += weight;
             }
-            // The first of equal ones.
+            // Chooses the first of equal credits.
             let (chosen, _) = credits.iter().enumerate().rev().max_by_key(|(_, credit)| **credit)?;
             credits[chosen] -= total;
             Some(chosen)

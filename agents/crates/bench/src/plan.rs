@@ -122,8 +122,8 @@ pub fn rows_measurable(plan: &BenchmarkPlan, targets: &Targets) -> u32 {
     u32::try_from(measurable).unwrap_or(u32::MAX)
 }
 
-/// Runs every measurement of a plan, round by round, after the rows that are `done`. Targets without an endpoint are left out. An
-/// error ends the run; rows reported before it stay valid.
+/// Runs every measurement of a plan, round by round, after the rows that are `done`. Targets without an endpoint are left
+/// out. An error ends the run; rows reported before it stay valid.
 pub async fn resume_plan(
     plan: &BenchmarkPlan,
     targets: &Targets,
@@ -194,7 +194,7 @@ async fn over_link(
     let missing = || BenchError::Refused("there is no link between clients and proxies".to_owned());
     let link = targets.link.as_ref().ok_or_else(missing)?;
     let impaired = if step.phase == Some(BenchmarkPhase::During) { plan.link } else { LinkCondition::default() };
-    // All targets of a round lose packets by the same sequence of numbers.
+    // Same seed for all targets of a round: they lose packets by the same sequence of numbers.
     let condition = LinkCondition { seed: u64::from(step.round) + 1, ..impaired };
     let UpstreamAddress::Tcp { address, .. } = cell.destination.address else { return Err(missing()) };
     link.set(condition).await.map_err(failed)?;
@@ -274,7 +274,8 @@ impl PlannedCell {
     }
 }
 
-/// Orders rounds outermost, and targets with their phases or probes innermost, so that compared cells run one after the other.
+/// Orders rounds outermost, and targets with their phases or probes innermost, so that compared cells run one after the
+/// other.
 fn order(plan: &BenchmarkPlan) -> impl Iterator<Item = PlannedCell> + '_ {
     (0..plan.repeats).flat_map(move |round| {
         plan.concurrency.iter().flat_map(move |concurrency| {

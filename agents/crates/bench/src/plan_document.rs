@@ -72,7 +72,7 @@ pub struct PlanSpec {
 pub enum PlanUpstream {
     /// An app that runs already.
     Live,
-    /// The lab's app behind proxies that the agent starts.
+    /// Lab's app behind proxies that the agent starts.
     Lab,
 }
 
@@ -383,7 +383,7 @@ fn needs_app(scenario: BenchmarkScenario) -> bool {
     matches!(scenario, Scenario::Deploy | Scenario::RouteChange | Scenario::ProxyUpgrade | Scenario::Wake)
 }
 
-/// Format characters such as bidirectional overrides, with which one name poses as another.
+/// Control and format characters, such as bidirectional overrides, that make one name look like another.
 static INVISIBLE: LazyLock<Regex> = LazyLock::new(|| {
     #[expect(clippy::expect_used, reason = "the pattern is a constant")]
     Regex::new(r"[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]").expect("a valid pattern")

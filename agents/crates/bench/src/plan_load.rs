@@ -1,4 +1,5 @@
-//! Requests, think time and stages of a plan document. Invariant: the rules are those of packages/core/src/benchmark/load.ts.
+//! Requests, think time and stages of a plan document. Invariant: the rules are those of
+//! packages/core/src/benchmark/load.ts.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;

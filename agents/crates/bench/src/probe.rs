@@ -1,4 +1,5 @@
-//! Latency probes over HTTP/1.1: each client does one thing at a time, and its latency counts what a visitor notices of it.
+//! Latency probes over HTTP/1.1. Each client sends one request or message at a time and measures the latency that a visitor
+//! notices.
 
 use std::convert::Infallible;
 use std::time::{Duration, Instant};
@@ -77,7 +78,7 @@ fn request(shared: &SharedRef, probe: BenchmarkProbe) -> Result<Request<Full<Byt
     request.map_err(|error| RequestError::new(FailureKind::Malformed, error))
 }
 
-/// Sends one request, reads its whole response, and counts what the probe is about.
+/// Sends one request, reads its whole response, and counts the latency of the probe.
 async fn exchange(
     shared: &SharedRef,
     sender: &mut SendRequest<Full<Bytes>>,
@@ -172,7 +173,7 @@ async fn exchange_messages(shared: &SharedRef, ready: &mut bool) -> Result<Infal
 
 async fn open_websocket(shared: &SharedRef) -> Result<WebSocketStream<ClientStream>, RequestError> {
     let stream = shared.connect(&shared.destination).await?;
-    // The scheme says nothing about TLS here: the connection is open.
+    // Scheme `ws` also with TLS: the connection is already open.
     let url = format!("ws://{}{}", shared.destination.authority, shared.destination.path);
     let (socket, _) = client_async(url, stream).await.map_err(of_websocket)?;
     Ok(socket)

@@ -280,7 +280,7 @@ fn document_target(target: BenchmarkTarget, programs: &[BenchmarkProgram], rows:
         },
         version: program.and_then(|program| some(&program.version)),
         configuration: program.and_then(|program| some(&program.configuration)),
-        // All rows of a run from a terminal have one path.
+        // Rows of a run from a terminal all have one path.
         network_path: rows.iter().find(|row| row.target == target).and_then(|row| row.network_path),
     }
 }

@@ -2,14 +2,14 @@
 
 use std::time::{Duration, Instant};
 
-/// Rate that stays for a time and then changes evenly.
+/// Rate that is constant for a time and then changes evenly.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Ramp {
-    /// Requests per second of the first time.
+    /// Requests per second while the rate is constant.
     pub(crate) first: f64,
     /// Requests per second at the end.
     pub(crate) last: f64,
-    /// Time at the first rate.
+    /// Time of the constant rate.
     pub(crate) hold: Duration,
     /// Time of the change.
     pub(crate) length: Duration,
@@ -23,7 +23,7 @@ impl Ramp {
         if number < held || self.length.is_zero() {
             return Some(Duration::from_secs_f64(number / self.first));
         }
-        // The number of requests after t seconds is first · t + slope · t² ÷ 2. This form of the solution has no difference of
+        // Number of requests after t seconds: first · t + slope · t² ÷ 2. This form of the solution has no difference of
         // nearly equal numbers.
         let (left, slope) = (number - held, (self.last - self.first) / self.length.as_secs_f64());
         let root = (self.first * self.first + 2.0 * slope * left).sqrt();
@@ -110,7 +110,7 @@ mod tests {
                 .collect();
             let between = |start: f64, end: f64| times.iter().filter(|time| (start..end).contains(*time)).count();
             assert_eq!(between(0.0, 2.0), 2 * first as usize);
-            // The mean rate of the ramp, and of its first and last quarter.
+            // Mean rate of the ramp, and of its first and last quarter.
             assert_eq!(between(2.0, 6.0), 220);
             let quarter = (last - first) / 8.0;
             assert!((between(2.0, 3.0) as f64 - (first + quarter)).abs() <= 1.0);

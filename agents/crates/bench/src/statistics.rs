@@ -1,5 +1,5 @@
-//! Medians with bootstrap confidence intervals. Invariant: equal to packages/core/src/benchmark/statistics.ts, as the contract's
-//! fixtures prove.
+//! Medians with bootstrap confidence intervals. Invariant: equal to packages/core/src/benchmark/statistics.ts, as the
+//! contract's fixtures prove.
 
 use serde::Serialize;
 

@@ -122,7 +122,7 @@ fn is_same_cell(one: &BenchmarkRow, other: &BenchmarkRow) -> bool {
     key(one) == key(other)
 }
 
-/// `None`: the rows of this cell do not have the metric, like direct rows the CPU time of the proxy.
+/// Returns `None` if the rows of this cell lack the metric, as direct rows lack the CPU time of the proxy.
 fn cell(threshold: &PlanThreshold, mut rows: Vec<&BenchmarkRow>) -> Option<ThresholdCell> {
     rows.sort_by_key(|row| row.round);
     let first = *rows.first()?;

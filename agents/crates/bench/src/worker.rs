@@ -64,7 +64,7 @@ pub(crate) fn spawn(task: WorkerTask) -> io::Result<oneshot::Receiver<LoadTally>
         if let Some(network) = &task.network
             && let Err(error) = fairlead_network::join(network.as_fd())
         {
-            // The closed channel ends the measurement.
+            // A closed channel ends the measurement.
             tracing::error!(%error, "a benchmark worker can't enter its network");
             return;
         }

@@ -56,7 +56,7 @@ async fn rows_count_what_the_app_served_and_no_more() {
         assert_eq!(row.errors, 0);
         assert_eq!(row.bytes_received, row.requests * 5);
         assert_eq!(row.latency.iter().map(|(_, count)| count).sum::<u64>(), row.requests);
-        // The processes of this app are not known, so the time of others is not either.
+        // Without the processes of this app, the time of other processes is unknown.
         assert!(row.noise.is_some_and(|noise| !noise.machine_cpu.is_zero() && noise.other_cpu.is_none()));
     }
     assert!(rows.iter().map(|row| row.requests).sum::<u64>() <= served.load(Ordering::Relaxed));

@@ -1,5 +1,5 @@
-//! Tests the requests of a plan on real servers of each HTTP version: method, path, header, body and share of each request, think
-//! time and stages.
+//! Tests the requests of a plan on real servers of each HTTP version: method, path, header, body and share of each request,
+//! think time and stages.
 #![cfg(test)]
 
 mod support;

@@ -299,8 +299,8 @@ impl Lab {
         Ok((process, TargetEndpoint { https: serving.https, cleartext: Some(serving.address.into()), pids }))
     }
 
-    /// Starts a process of the lab and waits until it prints its addresses. It ends with its standard input, which this process
-    /// holds.
+    /// Starts a process of the lab and waits until it prints its addresses. It ends with its standard input, which this
+    /// process holds.
     async fn serve(&self, arguments: &[&str]) -> io::Result<(Child, Serving)> {
         let mut process = self.lab_command(arguments).stderr(Stdio::inherit()).spawn()?;
         let output = process.stdout.take().ok_or_else(|| io::Error::other("it has no output"))?;
@@ -378,7 +378,7 @@ impl FilledProgram {
     }
 }
 
-/// Repeats a start whose port another process took after it was found free.
+/// Repeats a start that failed because another process took its port meanwhile.
 async fn launched<T, Launch: Future<Output = io::Result<T>>>(launch: impl Fn() -> Launch) -> io::Result<T> {
     for _ in 1..STARTS_MAX {
         match launch().await {

@@ -1,5 +1,5 @@
-//! Emulator of the link between clients and proxies: two network namespaces, each with a tun device, and a process that forwards
-//! their packets with a delay and loses some. For kernels without netem.
+//! Emulator of the link between clients and proxies: two network namespaces, each with a tun device, and a process that
+//! forwards their packets with a delay and loses some. For kernels without netem.
 
 use std::collections::VecDeque;
 use std::io::{BufRead, Error, Result, Write};
@@ -35,8 +35,8 @@ pub(crate) struct LinkNamespaces {
     pub(crate) clients: PathBuf,
 }
 
-/// Runs the link until standard input ends. Each line of input is a `LinkCondition`, and is answered by the `LinkCounters` since the
-/// line before.
+/// Runs the link until standard input ends. Each line of input is a `LinkCondition`, and is answered by the `LinkCounters`
+/// since the line before.
 pub fn run_link() -> Result<()> {
     let make = |address, peer, loopback| TunNamespace::make(address, peer, loopback).map_err(Error::other);
     let mut ends = [make(PROXIES, CLIENTS, true)?, make(CLIENTS, PROXIES, false)?];
@@ -113,7 +113,7 @@ fn kernel_counters(ends: &mut [TunNamespace; 2]) -> Result<DeviceCounters> {
     })
 }
 
-/// Takes the counters of both directions. The kernel's must agree with them, or the condition was not that of the link.
+/// Takes the counters of both directions. Fails if the kernel's counters of the devices differ.
 fn counted(directions: &mut [LinkDirection; 2], before: DeviceCounters, now: DeviceCounters) -> Result<LinkCounters> {
     let mut sum = LinkCounters {
         kernel_sent: now.sent - before.sent,

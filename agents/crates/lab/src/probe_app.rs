@@ -104,7 +104,7 @@ fn paced(content_type: &'static str, parts: u32, part: fn(u32) -> Bytes) -> Resp
     });
     let mut response = response(content_type, StreamBody::new(parts).boxed_unsync());
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-    // nginx sends a response on as it comes only if it is told so.
+    // Turns off nginx's buffering of the response.
     response.headers_mut().insert("x-accel-buffering", HeaderValue::from_static("no"));
     response
 }
@@ -194,7 +194,7 @@ mod tests {
             let mean = Duration::from_micros(row.latency_sum_us / row.requests);
             let body_bytes = row.bytes_received / row.requests;
             match row.probe.unwrap() {
-                // The number of bytes that the app received.
+                // Number of bytes that the app received.
                 BenchmarkProbe::Upload => assert_eq!(body_bytes, "65536".len() as u64),
                 BenchmarkProbe::StreamFirstByte => assert_eq!(body_bytes, CHUNK_BYTES as u64),
                 BenchmarkProbe::Stream => {

@@ -80,8 +80,8 @@ pub fn enter_network(file: &Path) -> Result<()> {
     fairlead_network::join(std::fs::File::open(file)?.as_fd())
 }
 
-/// Runs a program in a process group of its own until standard input ends, or until the program does. A guard ends the group, so
-/// that it also ends with this process.
+/// Runs a program in a process group of its own until standard input ends, or until the program does. A guard ends the
+/// group, so that it also ends with this process.
 pub fn run_peer(program: &Path, arguments: &[OsString]) -> Result<ExitCode> {
     let mut child =
         Command::new(program).args(arguments).stdin(std::process::Stdio::null()).process_group(0).spawn()?;
@@ -105,7 +105,7 @@ pub fn run_guard(parent: i32, group: i32) -> Result<()> {
     let unknown = || Error::other("no process id");
     let (parent, group) = (Pid::from_raw(parent).ok_or_else(unknown)?, Pid::from_raw(group).ok_or_else(unknown)?);
     let pidfd = pidfd_open(parent, PidfdFlags::empty());
-    // Without its parent it has a new one.
+    // A process that lost its parent has another one.
     if let Ok(pidfd) = pidfd
         && getppid() == Some(parent)
     {
@@ -117,7 +117,7 @@ pub fn run_guard(parent: i32, group: i32) -> Result<()> {
             }
         }
     }
-    // The program has no connection worth draining. A group that is gone already is no failure.
+    // Kills without a drain: no connection matters any more. A group that is already gone is no failure.
     match kill_process_group(group, Signal::KILL) {
         Err(error) if error != Errno::SRCH => Err(error.into()),
         _ => Ok(()),

@@ -1,4 +1,4 @@
-//! Programs that the lab starts and that others made: where they are, their version, configuration and arguments.
+//! Third-party programs that the lab starts: their paths, versions, configurations and arguments.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};

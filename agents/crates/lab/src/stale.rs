@@ -11,7 +11,7 @@ use tempfile::TempDir;
 const PREFIX: &str = "fairlead-lab-";
 const LOCK: &str = "lock";
 
-/// Folder of a lab, removed on drop. Its lock tells that its lab lives.
+/// Folder of a lab, removed on drop. Its lock is held while the lab runs.
 #[derive(Debug)]
 pub(crate) struct LabFolder {
     folder: TempDir,
@@ -45,7 +45,7 @@ impl LabFolder {
     }
 }
 
-/// Removes folders of this user whose lock is free. A folder without a lock is only being created.
+/// Removes folders of this user with a free lock. A folder without a lock file is still being created.
 fn remove_stale(parent: &Path) -> io::Result<()> {
     let own_user = rustix::process::geteuid().as_raw();
     for entry in std::fs::read_dir(parent)? {

@@ -63,12 +63,12 @@ pub enum BenchmarkProtocol {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LabServer {
-    /// The lab's own app.
+    /// Lab's own app.
     #[default]
     Own,
-    /// Node.js with a process a core (module `cluster`).
+    /// Node.js with one process per core (module `cluster`).
     NodeCluster,
-    /// Uvicorn with a process a core, for Python.
+    /// Uvicorn with one process per core, for Python.
     Uvicorn,
     /// Puma, for Ruby.
     Puma,
@@ -123,7 +123,8 @@ pub struct LinkReport {
     pub round_trip: Duration,
 }
 
-/// Event of a run. Every scenario but the matrix, latency and wake has three phases, and its event happens during the second.
+/// Event of a run. Every scenario but the matrix, latency and wake has three phases, and its event happens during the
+/// second.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum BenchmarkScenario {
@@ -140,7 +141,7 @@ pub enum BenchmarkScenario {
     Deploy,
     /// The app has no instance, and requests wake it.
     Wake,
-    /// The proxy gets another route table ten times a second.
+    /// Another route table for the proxy ten times a second.
     RouteChange,
     /// A new proxy process takes over from the old one.
     ProxyUpgrade,
@@ -172,7 +173,7 @@ impl BenchmarkScenario {
     }
 }
 
-/// What the latency of a row counts.
+/// Request or message of a latency probe, and the part of it that latency counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum BenchmarkProbe {
@@ -421,7 +422,7 @@ pub struct BenchmarkRow {
 /// CPU time and clock frequency of the machine in the measured time of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MachineNoise {
-    /// All time of all cores, idle too.
+    /// Sum of the time of all cores, including idle time.
     pub machine_cpu: Duration,
     /// Time of all processes but proxy, app and load generator; `None` if the time of one of these is not known.
     pub other_cpu: Option<Duration>,

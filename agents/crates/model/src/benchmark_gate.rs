@@ -52,11 +52,11 @@ pub struct BenchmarkThreshold {
 /// Progress of a benchmark gate.
 #[derive(Debug, Clone, PartialEq)]
 pub enum GateProgress {
-    /// The new release was measured.
+    /// Row of the new release.
     New(BenchmarkRow),
-    /// The live release was measured.
+    /// Row of the live release.
     Live(BenchmarkRow),
-    /// The live release can't be measured, for this reason.
+    /// Reason why the live release can't be measured.
     NotComparable(String),
 }
 

@@ -45,7 +45,7 @@ pub(crate) struct VethPair<'a> {
     pub(crate) peer_namespace: BorrowedFd<'a>,
 }
 
-/// The kernel's counters of a device, in packets.
+/// Kernel counters of a device, in packets.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct DeviceCounters {
     pub sent: u64,

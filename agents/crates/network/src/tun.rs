@@ -1,5 +1,5 @@
-//! Network namespace whose only way out is a tun device: this process receives the packets that the kernel sends there, and hands
-//! it packets as if they had arrived. For the emulated link of the benchmark lab.
+//! Network namespace whose only way out is a tun device: this process receives the packets that the kernel sends there, and
+//! hands it packets as if they had arrived. For the emulated link of the benchmark lab.
 
 use std::io;
 use std::net::Ipv4Addr;
@@ -16,7 +16,8 @@ use crate::netlink::{DeviceCounters, LOOPBACK, Netlink};
 const DEVICE_FILE: &str = "/dev/net/tun";
 const DEVICE: &str = "tun0";
 
-/// A namespace and its device, both held open. They go with this value and with the processes inside.
+/// Namespace and its device, both held open. The kernel removes them after this value is dropped and the processes inside
+/// end.
 #[derive(Debug)]
 pub struct TunNamespace {
     own: OwnedFd,
@@ -26,7 +27,7 @@ pub struct TunNamespace {
 }
 
 impl TunNamespace {
-    /// Creates a namespace whose device has `address` and leads to `peer` only. It is up and takes packets from and to 127.0.0.0/8.
+    /// Creates a namespace. Its device has `address`, leads to `peer` only, is up, and takes packets from and to 127.0.0.0/8.
     /// `loopback` brings up the loopback device; without it, 127.0.0.1 is reached through the device.
     pub fn make(address: Ipv4Addr, peer: Ipv4Addr, loopback: bool) -> Result<Self, NamespaceError> {
         inside_new(move || {
@@ -48,12 +49,12 @@ impl TunNamespace {
         })?
     }
 
-    /// The namespace's descriptor. The namespace lives as long as the descriptor is open.
+    /// Returns the descriptor of the namespace, which exists as long as the descriptor is open.
     pub fn descriptor(&self) -> BorrowedFd<'_> {
         self.own.as_fd()
     }
 
-    /// The device: each read returns one IP packet, and each write passes one. It does not block.
+    /// Returns the device, which does not block. Each read returns one IP packet, and each write passes one.
     pub fn device(&self) -> BorrowedFd<'_> {
         self.device.as_fd()
     }

@@ -58,8 +58,8 @@ pub trait PrepareRelease: Send + Sync + 'static {
 
 /// Puts the load of a benchmark gate on an instance.
 pub trait MeasureGate: Send + Sync + 'static {
-    /// Measures the instance at `address`, calls `on_progress` after each measurement, and returns whether all thresholds are
-    /// met. `live`: an instance of the live release to compare with. Dropping the future ends the load.
+    /// Measures the instance at `address`, calls `on_progress` after each measurement, and returns whether all thresholds
+    /// are met. `live`: an instance of the live release to compare with. Dropping the future ends the load.
     fn measure<'a>(
         &'a self,
         gate: &'a BenchmarkGate,

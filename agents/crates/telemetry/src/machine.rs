@@ -13,7 +13,7 @@ pub struct MachineCpu {
     pub processes: Duration,
     /// Time that the hypervisor gave to other machines.
     pub steal: Duration,
-    /// All time, idle too.
+    /// Sum of all time, including idle time.
     pub total: Duration,
 }
 

@@ -46,7 +46,7 @@ export const serverErrors = {
     'The queue of this server is full: 20 benchmarks wait or run there. Wait for one to end, or cancel one.',
   ),
   'benchmark.app_queue_full': conflict(
-    'This app has 5 benchmarks that wait or run on the server already. Wait for one to end, or cancel one.',
+    '5 benchmarks of this app already wait or run on the server. Wait for one to end, or cancel one.',
   ),
   'benchmark.already_finished': conflict('This benchmark run has already finished.'),
   'benchmark.not_publishable': conflict(
@@ -75,17 +75,17 @@ export const serverErrors = {
   ),
   'benchmark_plan.not_found': missing('There is no such benchmark plan.'),
   'benchmark_plan.name_taken': conflict(
-    'This app already has a benchmark plan with this name in the environment. Choose another.',
+    'This app already has a benchmark plan with this name in this environment. Choose another name.',
   ),
   'benchmark_plan.outdated': conflict(
     'This benchmark plan was changed in the meantime. Load it again, then repeat your change.',
   ),
   'benchmark_plan.no_schedule': conflict('This benchmark plan has no schedule. Set one first.'),
   'benchmark_plan.not_schedulable': conflict(
-    'This plan acts on the app or its server, or its requests may change data, so it has no schedule. Choose another scenario or other requests, or remove the schedule.',
+    'This plan acts on the app or its server, or its requests may change data, so it can’t have a schedule. Choose another scenario or other requests, or remove the schedule.',
   ),
   'benchmark_plan.from_repository': conflict(
-    'This plan is fairlead.bench.json of the repository. Change the file, then deploy. Without the file, the plan can be edited.',
+    'This plan comes from fairlead.bench.json in the repository. Change or remove the file there, then deploy.',
   ),
   'benchmark_plan.late': conflict('The control plane did not run at the scheduled time.'),
   'benchmark_plan.too_many': conflict('This app has 50 benchmark plans already. Delete one first.'),

@@ -24,7 +24,7 @@ export async function syncRepositoryPlan(
   const where = { organizationId, appId, environmentId, isFromRepository: true };
   const updatedAt = ctx.clock.now();
   if (content === '') {
-    // The plan stays as one of the members', with its schedule and the names of its runs.
+    // Turns it into an ordinary plan, which keeps its schedule and the names of its runs.
     await tx.benchmarkPlan.updateMany({ where, data: { isFromRepository: false, updatedAt } });
     return null;
   }
@@ -78,7 +78,7 @@ function readDocument(content: string): ReadDocument {
   return { document: null, problem: `${at}${first?.message ?? 'it is invalid.'}` };
 }
 
-/** PostgreSQL orders the keys of an object by itself. */
+/** Compares parsed plans, because PostgreSQL reorders the keys of a stored object. */
 function isSame(stored: unknown, plan: PlanDocument['plan']): boolean {
   const known = planDocumentSchema.shape.plan.safeParse(stored);
   return known.success && JSON.stringify(known.data) === JSON.stringify(plan);

@@ -1,5 +1,5 @@
-// Requests, think time and stages of a plan: their rules, and what of them a run may show. Pure; the browser uses it too, so it
-// imports no schema.
+// Requests, think time and stages of a plan: their rules, and the parts that a run may show. Pure. Imports no schema,
+// because the browser uses it too.
 import type { BenchmarkLoad, BenchmarkPlan } from './schema.ts';
 
 export const loadMethods = ['GET', 'HEAD', 'OPTIONS', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
@@ -9,7 +9,7 @@ type LoadMethod = (typeof loadMethods)[number];
 export const plainLoad: BenchmarkLoad = { requests: [], thinkTimeMs: 0, stages: [] };
 
 const SAFE_METHODS: readonly LoadMethod[] = ['GET', 'HEAD', 'OPTIONS'];
-/** Headers that no app takes for another method, user or address. */
+/** Headers by which no app chooses another method, user or address. */
 const PLAIN_HEADERS: readonly string[] = [
   'accept',
   'accept-encoding',
@@ -52,8 +52,8 @@ export function isCredential(name: string): boolean {
 }
 
 /**
- * True if a plan may change data of an app, or pass for another user of it: it has another method than GET, HEAD and OPTIONS,
- * or a header that an app may take for one. Starting it needs more than the right to benchmark, and it has no schedule.
+ * True if a plan may change data of an app or act as another of its users: it has a method other than GET, HEAD and OPTIONS,
+ * or a header by which an app may choose one. Starting it needs more than `benchmark.write`, and it can't have a schedule.
  */
 export function mayChangeData({ upstream, load }: Pick<BenchmarkPlan, 'upstream' | 'load'>): boolean {
   const isPlain = (name: string) => PLAIN_HEADERS.includes(name.toLowerCase());
@@ -115,7 +115,7 @@ export function redactLoad(load: BenchmarkLoad): BenchmarkLoad {
   };
 }
 
-/** True if the load is that of a run and lacks what it sent. */
+/** True if the load is that of a run and lacks values of headers or bodies. */
 export function isRedacted({ requests }: BenchmarkLoad): boolean {
   return requests.some(({ headers, body }) => Object.values(headers).includes(REDACTED) || REDACTED_BODY.test(body));
 }

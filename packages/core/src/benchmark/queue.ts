@@ -3,7 +3,7 @@ import { AppError, notifyChange, type OrganizationCtx } from '../kernel/index.ts
 
 /** Queued and running runs of a server. */
 const queueMax = 20;
-/** Those of one app, so that no app fills the queue of a server. */
+/** Queued and running runs of one app on a server, so that no app fills the queue. */
 const appQueueMax = 5;
 
 const activeOn = ({ organizationId }: OrganizationCtx, serverId: string) => ({

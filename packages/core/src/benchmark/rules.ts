@@ -12,7 +12,7 @@ import {
   networkPathSchema,
 } from './schema.ts';
 
-/** Percentiles of the latency of a row, those of the kamal-proxy benchmark. */
+/** Percentiles of the latency of a row: the ones that the benchmark of kamal-proxy reports. */
 const PERCENTILES = [10, 25, 50, 75, 90, 95, 99, 99.9, 99.99] as const;
 
 const failuresSchema = z.record(z.string(), z.number());

@@ -46,7 +46,7 @@ export const benchmarkScenarioSchema = z.enum([
   'packet-loss',
   'wake',
 ]);
-/** What the latency of a row counts, in the scenario `latency`. */
+/** Request or message of a latency probe, and the part of it that latency counts. */
 export const benchmarkProbeSchema = z.enum(PROBES);
 /** Part of a scenario around its event, or a stage of a plan. */
 export const benchmarkPhaseSchema = z.enum([

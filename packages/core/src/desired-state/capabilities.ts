@@ -58,7 +58,7 @@ function needsLab({ lab, scenario, connection, requestsPerSecond }: BenchmarkPla
   return lab !== undefined || !isPlain || requestsPerSecond > 0;
 }
 
-/** An older agent would refuse the state, or measure its own app over a clean link. */
+/** True for plans that an older agent would refuse, or measure with its own app and without the emulated link. */
 function needsScenarios({ lab, scenario, targets }: BenchmarkPlan): boolean {
   return (
     scenario === BenchmarkScenario.PACKET_LOSS ||

@@ -1,5 +1,5 @@
-//! Runs the benchmarks of desired state: one at a time, each once; after a restart of the agent, from the row that it had not
-//! measured. Owns their queue and their status reports.
+//! Runs the benchmarks of desired state one at a time, each once. After a restart of the agent, a run continues after its
+//! last measured row. Owns their queue and their status reports.
 
 use std::future::Future;
 use std::io;
@@ -145,7 +145,7 @@ impl Benchmarks {
             }
             BenchmarkEvent::Begins(BenchmarkScenario::Deploy) => {
                 let Some(running) = &mut self.running else { return Ok(()) };
-                // A restarted agent repeats the phase, and then it owes another event.
+                // A restarted agent repeats the phase with its event, so this counts again.
                 running.status.events_due += 1;
                 running.save(local)
             }
@@ -188,7 +188,7 @@ impl Benchmarks {
         self.events.clone()
     }
 
-    /// Stops the running benchmark; a restarted agent goes on after its last row.
+    /// Stops the running benchmark. A restarted agent continues after its last row.
     pub(crate) async fn stop(&mut self) {
         if let Some(running) = self.running.take() {
             running.cancel.cancel();

@@ -1,5 +1,5 @@
-//! `local.json`: outcomes of builds, benchmarks, certificate orders and tasks on volumes, and the rows of a running benchmark, so
-//! that a restart does not repeat them. Keeps only what desired state lists; the runtime stores releases and promotions itself.
+//! `local.json`: outcomes of builds, benchmarks, certificate orders and tasks on volumes, and the rows of a running benchmark,
+//! so that a restart does not repeat them. Keeps only what desired state lists; the runtime stores releases and promotions.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -67,7 +67,7 @@ impl LocalState {
         self.contents.benchmarks.get(run).filter(|status| status.state != WorkState::Running)
     }
 
-    /// Returns the progress of a benchmark run that is not finished: a restarted agent goes on after its last row.
+    /// Returns the progress of a benchmark run that is not finished. A restarted agent continues after its last row.
     pub(crate) fn benchmark_progress(&self, run: &RunId) -> Option<&BenchmarkStatus> {
         self.contents.benchmarks.get(run).filter(|status| status.state == WorkState::Running)
     }

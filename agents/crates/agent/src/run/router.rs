@@ -81,8 +81,8 @@ fn are_upstreams_known(state: &DesiredState, view: &RuntimeView) -> bool {
     view.generation > 0 || state.apps.is_empty()
 }
 
-/// Route that a benchmark adds to the table and removes again, so that the proxy gets other tables while requests arrive. It has
-/// the target of the first route and a host that no request names.
+/// Route that a benchmark adds to the table and removes again, so that the proxy gets other tables while requests arrive. It
+/// has the target of the first route and a host that no request names.
 #[derive(Debug, Default)]
 pub(crate) struct RouteVariation {
     has_extra_route: AtomicBool,

@@ -2027,7 +2027,7 @@ impl BenchmarkScenario {
         }
     }
 }
-/// What the latency of a row counts.
+/// Request or message of a latency probe, and the part of it that latency counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
 #[repr(i32)]
 pub enum BenchmarkProbe {

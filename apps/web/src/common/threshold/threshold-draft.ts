@@ -109,7 +109,7 @@ export function parseDraft(draft: ThresholdDraft): GateThreshold {
   };
 }
 
-/** Returns a threshold as words: `p99 at most 20 ms`, or `p99 at most 1.2 × live`. */
+/** Describes a threshold: `p99 at most 20 ms`, or `p99 at most 1.2 × live`. */
 export function describeThreshold({ metric, max, min, relativeTo }: GateThreshold, formats: Formats): string {
   const { label, format } = metricLook[metric];
   const name = label.replace(/ \(.*\)$/, '');

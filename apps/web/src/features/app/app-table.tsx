@@ -41,7 +41,7 @@ export const appColumns: readonly ColumnOption<AppColumn>[] = [
   { name: 'branch', label: 'Branch', isHiddenFirst: true },
   { name: 'deployment', label: 'Last deployment' },
   { name: 'traffic', label: 'Requests, 30 min' },
-  { name: 'requests', label: 'req/s' },
+  { name: 'requests', label: 'Requests/s' },
   { name: 'errors', label: 'Errors/s' },
   { name: 'p99', label: 'p99' },
 ];
@@ -82,7 +82,7 @@ export function AppTable({ apps, sort, isShown, selection }: AppTableProps) {
         {isShown('traffic') ? <HeadCell className="max-md:hidden">Requests, 30 min</HeadCell> : null}
         {isShown('requests') ? (
           <SortHead by="requests" list={sort} numeric>
-            req/s
+            Requests/s
           </SortHead>
         ) : null}
         {isShown('errors') ? (

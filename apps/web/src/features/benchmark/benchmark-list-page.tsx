@@ -134,7 +134,7 @@ function BenchmarkRows({ runs }: { readonly runs: readonly BenchmarkSummary[] })
         <HeadCell>App</HeadCell>
         <HeadCell>State</HeadCell>
         <HeadCell className="max-md:hidden">Server</HeadCell>
-        <HeadCell numeric>Best req/s</HeadCell>
+        <HeadCell numeric>Best requests/s</HeadCell>
         <HeadCell numeric className="max-sm:hidden">
           p99
         </HeadCell>

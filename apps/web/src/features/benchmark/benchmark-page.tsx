@@ -259,7 +259,7 @@ function BenchmarkActions({ run }: { readonly run: BenchmarkDetail }) {
   );
   // The host of an imported run may belong to another organization.
   if (!can('benchmark.write') || run.origin !== null) return null;
-  // Such a run starts from its dialog: it lacks values of its headers, or asks for a confirmation.
+  // Only the dialog can start such a run again: it lacks values of headers, or needs a confirmation.
   if (!run.canCancel && (isRedacted(run.plan.load) || mayChangeData(run.plan))) return null;
   return run.canCancel ? (
     <Button
@@ -281,7 +281,7 @@ function BenchmarkActions({ run }: { readonly run: BenchmarkDetail }) {
   );
 }
 
-/** Says what the figures are, what the ratio compares with, and the network path if it is the same for all. */
+/** Explains the figures and the ratio, and names the network path if all rows have the same. */
 function resultDetail(rows: readonly ResultRow[]): string {
   const path = pathOf(rows);
   return [

@@ -116,9 +116,9 @@ function ComparedCells({ cells }: { readonly cells: readonly ComparedCell[] }) {
         <HeadCell>Protocol</HeadCell>
         <HeadCell numeric>Concurrency</HeadCell>
         <HeadCell>Target</HeadCell>
-        <HeadCell numeric>req/s</HeadCell>
+        <HeadCell numeric>Requests/s</HeadCell>
         <HeadCell numeric>p99</HeadCell>
-        <HeadCell numeric>CPU µs/req</HeadCell>
+        <HeadCell numeric>CPU µs/request</HeadCell>
       </TableHead>
       <tbody>
         {cells.map((cell) => (

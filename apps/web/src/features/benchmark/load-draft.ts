@@ -6,7 +6,7 @@ export interface RequestDraft {
   readonly method: LoadRequest['method'];
   readonly path: string;
   readonly weight: string;
-  /** One line for each, such as `Accept: text/html`. */
+  /** One header per line, such as `Accept: text/html`. */
   readonly headers: string;
   readonly body: string;
 }
@@ -68,7 +68,7 @@ export function thinkTimeFault(text: string): string | undefined {
   return text === '' || text === '0' || isWhole(text, 60_000) ? undefined : 'Enter 0 to 60000 milliseconds.';
 }
 
-/** Returns null while a field has no value that a plan could have. */
+/** Returns null while a field is invalid. */
 export function loadOf(
   requests: readonly RequestDraft[],
   thinkTime: string,

@@ -29,7 +29,7 @@ const HAR_BYTES_MAX = 20 * 1024 * 1024;
 
 export interface LoadFieldsProps {
   readonly first: BenchmarkLoad;
-  /** Hosts of the app: requests of other ones are not imported. */
+  /** Hosts of the app: requests to other hosts are not imported. */
   readonly hosts: readonly string[];
   /** Errors of the server by field, such as `requests.0`; empty: of the load. */
   readonly errorOf: (field: string) => string | undefined;
@@ -41,7 +41,7 @@ export function LoadFields({ first, hosts, errorOf, onChange }: LoadFieldsProps)
   const [requests, setRequests] = useState(() => first.requests.map(requestDraftOf));
   const [stages, setStages] = useState(() => first.stages.map(stageDraftOf));
   const [thinkTime, setThinkTime] = useState(first.thinkTimeMs === 0 ? '' : String(first.thinkTimeMs));
-  // Key of the list: an import renders its fields anew.
+  // Key of the list: an import replaces its fields.
   const [list, setList] = useState(0);
   const changeRequests = (next: RequestDraft[]) => {
     setRequests(next);
@@ -66,7 +66,7 @@ export function LoadFields({ first, hosts, errorOf, onChange }: LoadFieldsProps)
         <legend className="mb-1.5 font-medium">Load</legend>
         <TextField
           label="Think time (ms)"
-          hint="Wait of a client between a response and its next request, in a closed loop. Default: 0."
+          hint="Pause of a client between a response and its next request, in a closed loop. Default: 0."
           error={thinkTimeFault(thinkTime)}
           value={thinkTime}
           onValue={(text) => {
@@ -91,7 +91,7 @@ function RequestRows({ first, errorOf, onChange }: RowsProps<RequestDraft>) {
   const { rows, add, remove, change } = useRows<RequestDraft>(first, onChange);
   return (
     <>
-      {rows.length === 0 ? <p className="text-ink-faint text-sm">Default: GET of the path.</p> : null}
+      {rows.length === 0 ? <p className="text-ink-faint text-sm">Default: one GET of the path.</p> : null}
       {rows.map(({ key, item }, at) => {
         const faults = requestFaults(item);
         return (
@@ -153,7 +153,7 @@ function StageRows({ first, errorOf, onChange }: RowsProps<StageDraft>) {
               onValue={(seconds) => change(key, { ...item, seconds })}
             />
             <TextField
-              label="Final requests per second"
+              label="Final requests/s"
               error={faults.rate}
               value={item.rate}
               onValue={(rate) => change(key, { ...item, rate })}
@@ -204,7 +204,7 @@ interface ImportRequestsProps {
   readonly onImport: (requests: BenchmarkLoad['requests']) => void;
 }
 
-/** Replaces the requests by those of a HAR file or of a list of URLs. */
+/** Replaces the requests with those of a HAR file or of a list of URLs. */
 function ImportRequests({ hosts, onImport }: ImportRequestsProps) {
   const [urls, setUrls] = useState<string | null>(null);
   const [result, setResult] = useState<ImportResult | null>(null);
@@ -227,7 +227,7 @@ function ImportRequests({ hosts, onImport }: ImportRequestsProps) {
     <div className="flex flex-col gap-3">
       <Field
         label="Import HAR file"
-        hint="Replaces the requests. It keeps those of the app’s own hosts, without cookies and credentials."
+        hint="Replaces the requests. Keeps only requests to the app’s own hosts, without cookies and credentials."
       >
         {(control) => (
           <Input
@@ -258,7 +258,7 @@ function ImportRequests({ hosts, onImport }: ImportRequestsProps) {
           </Button>
         </>
       )}
-      {/* Announced by screen readers when it changes. */}
+      {/* Screen readers announce its changes. */}
       <p role="status" className="text-sm text-ink-faint empty:hidden">
         {result === null ? null : importText(result)}
       </p>
@@ -276,8 +276,8 @@ function importText(result: ImportResult): string {
   ] as const;
   const left = parts.flatMap(([count, what]) => (count === 0 ? [] : [`${count} ${what}`]));
   return [
-    `Imported ${result.requests.length} different requests.`,
+    `Distinct requests imported: ${result.requests.length}.`,
     ...(left.length === 0 ? [] : [`Left out: ${left.join(', ')}.`]),
-    ...(credentials === 0 ? [] : [`Dropped ${credentials} cookies and credential headers.`]),
+    ...(credentials === 0 ? [] : [`Cookies and credential headers dropped: ${credentials}.`]),
   ].join(' ');
 }

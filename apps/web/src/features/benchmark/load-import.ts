@@ -32,7 +32,7 @@ const harSchema = z.object({
 
 interface ImportedLoad {
   readonly requests: readonly LoadRequest[];
-  /** What was left out. */
+  /** Counts of what was left out. */
   readonly dropped: {
     /** Requests of other hosts. */
     readonly otherHosts: number;
@@ -98,7 +98,7 @@ export function importUrls(text: string, hosts: readonly string[]): ImportResult
   return toLoad(requests, dropped);
 }
 
-/** Null: another host, or no URL. */
+/** Returns null for another host and for text that is no URL. */
 function targetOf(url: string, hosts: readonly string[]): URL | null {
   if (!URL.canParse(url, 'https://own.invalid')) return null;
   const target = new URL(url, 'https://own.invalid');
@@ -116,7 +116,7 @@ interface FoundRequest extends Omit<LoadRequest, 'method'> {
   readonly method: string;
 }
 
-/** Equal requests become one, with the sum of their weights. */
+/** Merges equal requests into one with the sum of their weights. */
 function toLoad(found: readonly FoundRequest[], dropped: Dropped): ImportedLoad {
   const merged = new Map<string, LoadRequest>();
   for (const request of found) {

@@ -95,7 +95,7 @@ export function PlanFields({ draft, hosts, onDraft, errorOf }: PlanFieldsProps) 
         </Field>
         {draft.scenario === 'packet-loss' ? (
           <>
-            <Field label="Packet loss" hint="Percent of packets, in each direction." error={errorOf('link')}>
+            <Field label="Packet loss" hint="Percent of packets in each direction." error={errorOf('link')}>
               {(control) => (
                 <Input
                   {...control}
@@ -123,7 +123,7 @@ export function PlanFields({ draft, hosts, onDraft, errorOf }: PlanFieldsProps) 
           <>
             <Field
               label="App server"
-              hint="Others than the lab’s own must be installed on the server."
+              hint="Must be installed on the server, except the lab’s own app."
               error={errorOf('labApp')}
             >
               {(control) => (
@@ -187,7 +187,7 @@ export function PlanFields({ draft, hosts, onDraft, errorOf }: PlanFieldsProps) 
             />
           )}
         </Field>
-        <Field label="Seconds per run" error={errorOf('durationMs')}>
+        <Field label="Seconds per row" error={errorOf('durationMs')}>
           {(control) => (
             <Select
               {...control}

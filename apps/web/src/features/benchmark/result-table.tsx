@@ -32,14 +32,14 @@ export function ResultTable({ rows }: { readonly rows: readonly ResultRow[] }) {
         {hasPhases ? <HeadCell>Phase</HeadCell> : null}
         {hasProbes ? <HeadCell>Probe</HeadCell> : null}
         {hasPaths ? <HeadCell>Network path</HeadCell> : null}
-        <HeadCell numeric>req/s</HeadCell>
+        <HeadCell numeric>Requests/s</HeadCell>
         <HeadCell numeric>Ratio</HeadCell>
         <HeadCell numeric>p50 ms</HeadCell>
         <HeadCell numeric>p90 ms</HeadCell>
         <HeadCell numeric>p99 ms</HeadCell>
         <HeadCell numeric>Success</HeadCell>
         <HeadCell numeric>Errors</HeadCell>
-        <HeadCell numeric>CPU µs/req</HeadCell>
+        <HeadCell numeric>CPU µs/request</HeadCell>
         <HeadCell numeric>Memory MiB</HeadCell>
         {hasNoise ? <HeadCell numeric>Other CPU</HeadCell> : null}
         {hasNoise ? <HeadCell numeric>Steal</HeadCell> : null}

@@ -57,9 +57,9 @@ export const scenarioHint: Record<BenchmarkPlan['scenario'], string> = {
   'slow-upstream': 'As many clients again wait for slow responses.',
   'greedy-client': 'Eight clients download large responses beside the others.',
   deploy: 'The live release is deployed again while requests arrive.',
-  'route-change': 'The proxy gets another route table ten times a second.',
+  'route-change': 'The proxy gets a different route table ten times a second.',
   'proxy-upgrade': 'A new proxy process takes over while requests arrive.',
-  latency: 'JSON, upload, stream, server-sent events and WebSocket messages at low load.',
+  latency: 'Latency of JSON, uploads, streams, server-sent events and WebSocket messages.',
   'packet-loss': 'The link to the proxies loses and delays packets for one phase.',
   wake: 'The app sleeps before each row. The first request of each client wakes it.',
 };
@@ -185,7 +185,7 @@ export interface ResultLine {
   readonly memoryBytes: number | null;
   /** Share of other processes in the CPU of the machine; null if it is not known. */
   readonly otherShare: number | null;
-  /** Share of the hypervisor in it. */
+  /** Share of stolen time in the CPU of the machine; null if it is not known. */
   readonly stealShare: number | null;
 }
 

@@ -1,4 +1,4 @@
-// Tables of what single rows measured: percentiles of latency with the app's connections, and the emulated link.
+// Tables of single rows: percentiles of latency with the app's connections, and the emulated link.
 import { Card, CardHeader } from '@fairlead/ui/card';
 import { useFormats } from '@fairlead/ui/formats';
 import { Cell, HeadCell, Table, TableHead } from '@fairlead/ui/table';
@@ -48,25 +48,22 @@ export function PercentileCard({ rows }: Pick<BenchmarkDetail, 'rows'>) {
   );
 }
 
-/** Packets that the link carried and lost, as it and the kernel counted them. */
+/** Configured and measured condition of the emulated link in each row. */
 export function LinkCard({ rows }: Pick<BenchmarkDetail, 'rows'>) {
   const { formatFixed, formatInteger } = useFormats();
   if (rows.every(({ link }) => link === null)) return null;
   return (
     <Card>
-      <CardHeader
-        title="Link"
-        detail="Packets of both directions. The link and the kernel counted the same number, or the run would have failed."
-      />
+      <CardHeader title="Link" detail="Packets of both directions. The counters of the link and of the kernel agree." />
       <Table scrollLabel="Link">
         <TableHead>
           <HeadCell>Row</HeadCell>
-          <HeadCell numeric>Loss set %</HeadCell>
-          <HeadCell numeric>Loss applied %</HeadCell>
+          <HeadCell numeric>Configured loss %</HeadCell>
+          <HeadCell numeric>Measured loss %</HeadCell>
           <HeadCell numeric>Packets</HeadCell>
           <HeadCell numeric>Lost</HeadCell>
-          <HeadCell numeric>Overflowed</HeadCell>
-          <HeadCell numeric>Delay set ms</HeadCell>
+          <HeadCell numeric>Queue drops</HeadCell>
+          <HeadCell numeric>Configured delay ms</HeadCell>
           <HeadCell numeric>Round trip ms</HeadCell>
         </TableHead>
         <tbody>

@@ -15,7 +15,7 @@ export function RunLoad({ load, requestsPerSecond }: BenchmarkDetail['plan']) {
     <Card>
       <CardHeader
         title="Load"
-        detail="Each measurement sends the requests in the same order, as often as their weight."
+        detail="Each row sends the requests in the same order, in proportion to their weights."
       />
       <Facts className="border-line border-t px-4 py-4 sm:grid-cols-2" items={items} />
     </Card>
@@ -27,7 +27,7 @@ function describeRequest({ method, path, weight, headers, body }: BenchmarkDetai
   return [
     `${weight} × ${method} ${path}`,
     ...(names.length === 0 ? [] : [`with ${names.join(', ')}`]),
-    // The body of a run is its size.
+    // A run stores the size of a body in its place.
     ...(body === '' ? [] : [`body ${body}`]),
   ].join(', ');
 }

@@ -79,7 +79,7 @@ export function GeneratorNote({ rows }: Pick<BenchmarkDetail, 'rows'>) {
   );
 }
 
-/** Warns where other processes or the hypervisor took a part of the machine. */
+/** Warns if other processes or the hypervisor took part of the machine's CPU. */
 export function NoiseNote({ rows }: Pick<BenchmarkDetail, 'rows'>) {
   const { formatPercent } = useFormats();
   const noisy = rows.filter(({ noise }) => isNoisy(noise));
@@ -89,8 +89,8 @@ export function NoiseNote({ rows }: Pick<BenchmarkDetail, 'rows'>) {
   return (
     <WarnNote>
       The machine was busy in {noisy.length} of {rows.length} rows: other processes took up to {formatPercent(other)} of
-      it{stolen > 0 ? `, and the hypervisor up to ${formatPercent(stolen)}` : ''}. Run it again when the server has less
-      to do.
+      its CPU{stolen > 0 ? `, and the hypervisor up to ${formatPercent(stolen)}` : ''}. Run the benchmark again when the
+      server is idle.
     </WarnNote>
   );
 }

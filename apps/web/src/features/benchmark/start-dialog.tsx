@@ -165,7 +165,7 @@ function StartForm({ apps, chosen, chosenPlan, onClose }: StartFormProps) {
       {changesData ? (
         <Checkbox
           label="Send requests that may change data"
-          hint={`${app?.name ?? 'The app'} gets them as often as the load takes. What they write or delete stays so.`}
+          hint={`${app?.name ?? 'The app'} receives them during the whole run. Fairlead does not undo what they write or delete.`}
           checked={isConfirmed}
           onChange={({ target }) => setConfirmed(target.checked)}
         />

@@ -27,7 +27,7 @@ export function ThresholdCard({ run }: { readonly run: BenchmarkDetail }) {
           <HeadCell>Threshold</HeadCell>
           <HeadCell>Rows</HeadCell>
           <HeadCell numeric>Worst</HeadCell>
-          <HeadCell>Verdict</HeadCell>
+          <HeadCell>Result</HeadCell>
         </TableHead>
         <tbody>
           {[...run.thresholds.entries()].map(([at, result]) => (
@@ -36,7 +36,7 @@ export function ThresholdCard({ run }: { readonly run: BenchmarkDetail }) {
               <Cell className="whitespace-nowrap text-ink-soft">{rowsOf(result)}</Cell>
               <Cell numeric>{worstOf(result, formats)}</Cell>
               <Cell className="whitespace-nowrap">
-                <Verdict result={result} />
+                <Outcome result={result} />
               </Cell>
             </tr>
           ))}
@@ -46,8 +46,8 @@ export function ThresholdCard({ run }: { readonly run: BenchmarkDetail }) {
   );
 }
 
-function Verdict({ result: { passed, certain, cells } }: { readonly result: Result }) {
-  if (cells.length === 0) return <StateText tone="bad">No row to judge</StateText>;
+function Outcome({ result: { passed, certain, cells } }: { readonly result: Result }) {
+  if (cells.length === 0) return <StateText tone="bad">No matching row</StateText>;
   const doubt = certain ? '' : ', within the noise';
   return <StateText tone={passed ? 'ok' : 'bad'}>{`${passed ? 'Passed' : 'Missed'}${doubt}`}</StateText>;
 }

@@ -13,7 +13,7 @@ type Gate = NonNullable<Server['gate']>;
 const LOOK: Record<Gate['outcome'], StateLook> = {
   running: { tone: 'busy', shape: 'half', label: 'Measuring' },
   passed: { tone: 'ok', shape: 'tick', label: 'Passed' },
-  failed: { tone: 'bad', shape: 'cross', label: 'Missed' },
+  failed: { tone: 'bad', shape: 'cross', label: 'Failed' },
 };
 
 export function GateCard({ servers }: { readonly servers: readonly Server[] }) {
@@ -81,13 +81,13 @@ function GateRound({ name, row }: { readonly name: string; readonly row: Gate['r
   );
 }
 
-/** Returns the measured median, or ratio with its interval, as words. */
+/** Describes the measured median, or the ratio with its interval. */
 function describeResult({ threshold, certain, cells }: Gate['thresholds'][number], formats: Formats): string {
   const [cell] = cells;
   const isRatio = threshold.relativeTo !== undefined;
-  if (cell === undefined && isRatio) return 'No live release to compare with';
+  if (cell === undefined && isRatio) return 'Live release not measured';
   const value = cell?.value ?? null;
-  if (value === null) return 'unknown';
+  if (value === null) return 'No response';
   const ratio = (of: number) => formats.formatFixed(of, 2);
   const interval = isRatio && cell?.interval ? ` (${ratio(cell.interval.low)} to ${ratio(cell.interval.high)})` : '';
   const measured = isRatio ? `${ratio(value)} ×${interval}` : metricLook[threshold.metric].format(value, formats);

@@ -1,4 +1,5 @@
-//! Runs a plan document without a control plane: in the lab, or against named addresses. Rows are written in the published format.
+//! Runs a plan document without a control plane: in the lab, or against named addresses. Rows are written in the published
+//! format.
 
 use std::io::{self, Write};
 use std::path::Path;

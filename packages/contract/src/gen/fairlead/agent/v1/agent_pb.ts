@@ -4818,7 +4818,7 @@ export const BenchmarkScenarioSchema: GenEnum<BenchmarkScenario> = /*@__PURE__*/
   enumDesc(file_fairlead_agent_v1_agent, 8);
 
 /**
- * What the latency of a row counts.
+ * Request or message of a latency probe, and the part of it that latency counts.
  *
  * @generated from enum fairlead.agent.v1.BenchmarkProbe
  */
@@ -4874,7 +4874,7 @@ export const BenchmarkProbe = {
 } as const;
 
 /**
- * What the latency of a row counts.
+ * Request or message of a latency probe, and the part of it that latency counts.
  *
  * @generated from enum fairlead.agent.v1.BenchmarkProbe
  */
