@@ -25,6 +25,16 @@ test('a small document gets the defaults, and errors name their field', () => {
   expect(fieldsOf({ ...document({}), format: 'fairlead-benchmark-1' })).toEqual(['format']);
 });
 
+// Readers of JSON in other languages refuse them, so they are no cases of the contract's documents.
+test('unpaired surrogates are refused', () => {
+  for (const plan of [
+    { host: '\udc00.example.test' },
+    { load: { requests: [{ method: 'POST', path: '/', body: 'a\ud800b' }] } },
+  ]) {
+    expect(planDocumentSchema.safeParse({ format: 'fairlead-plan-1', name: 'Nightly', plan }).success).toBe(false);
+  }
+});
+
 const documentCaseSchema = z.object({
   name: z.string(),
   document: z.unknown(),

@@ -153,12 +153,17 @@ const loadHeadersSchema = z.record(z.string(), z.string()).superRefine((headers,
 const loadRequestSchema = z.strictObject({
   method: z.enum(loadMethods).default('GET'),
   path: benchmarkPathSchema.refine(
-    (path) => !/\/(?:\.|%2e){1,2}(?:[/?]|$)/i.test(path),
+    (path) => !/\/(?:\.|%2e){1,2}(?:[/?#]|$)/i.test(path),
     'A path has no . or .. between slashes.',
   ),
   /** Without credentials: the plan is stored and shared. */
   headers: loadHeadersSchema.default({}),
-  body: z.string().max(65_536).default(''),
+  body: z
+    .string()
+    .max(65_536)
+    // PostgreSQL stores neither.
+    .refine((body) => !body.includes('\0') && body.isWellFormed(), 'A body has no NUL and no unpaired surrogate.')
+    .default(''),
   /** Share of the requests: this weight of the sum of all weights. */
   weight: z.number().int().min(1).max(1000).default(1),
 });
@@ -183,7 +188,11 @@ export type BenchmarkLoad = z.infer<typeof benchmarkLoadSchema>;
 
 export const benchmarkPlanSchema = z.object({
   /** Target host; default: the app's first domain. */
-  host: z.string().max(253).optional(),
+  host: z
+    .string()
+    .max(253)
+    .regex(/^[A-Za-z0-9.-]*$/, 'A host has letters, digits, dots and hyphens.')
+    .optional(),
   path: benchmarkPathSchema.default('/'),
   targets: z
     .array(benchmarkTargetSchema)
