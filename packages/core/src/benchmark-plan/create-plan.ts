@@ -5,7 +5,8 @@ import { AppError, actorUserId, type Ctx, isUniqueViolation } from '../kernel/in
 import { lockApps, requirePlacement } from '../placement/index.ts';
 import type { CreatePlanInput, SavedPlanRef } from './schema.ts';
 
-const plansMax = 50;
+/** Most plans of an app that members save, and most of all when a repository adds one. */
+export const plansMax = 50;
 
 /** Throws app.not_found, benchmark_plan.name_taken and benchmark_plan.too_many. */
 export async function createPlan(ctx: Ctx, { name, plan, ...where }: CreatePlanInput): Promise<SavedPlanRef> {

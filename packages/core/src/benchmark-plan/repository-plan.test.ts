@@ -4,7 +4,8 @@ import { type TestDatabase, testDatabase } from '@fairlead/db/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { benchmarkPlanSchema } from '../benchmark/index.ts';
 import { createDeployment, getDeployment } from '../deployment/index.ts';
-import { builtStatus, type TestWorld, testWorld } from '../testing/index.ts';
+import { forOrganization } from '../kernel/index.ts';
+import { auditEventsOf, builtStatus, type TestWorld, testWorld } from '../testing/index.ts';
 import {
   advanceSchedule,
   createPlan,
@@ -12,6 +13,7 @@ import {
   findDuePlans,
   listPlans,
   pauseSchedule,
+  syncRepositoryPlan,
   updatePlan,
   updateSchedule,
 } from './index.ts';
@@ -69,10 +71,53 @@ test('a file becomes a plan that changes with deployments only', async () => {
   await build(appId);
   expect(await plans(appId)).toMatchObject([{ id: planId, isFromRepository: true }]);
 
-  // Without the file, the plan is one of the members'.
+  // Without the file, there is no plan.
   await build(appId, '');
-  expect(await plans(appId)).toMatchObject([{ id: planId, name: 'Weekly', isFromRepository: false }]);
+  expect(await plans(appId)).toEqual([]);
+  const events = (await auditEventsOf(world)).filter(({ targetId }) => targetId === planId);
+  expect(events.map(({ action, actorId }) => [action, actorId])).toEqual(
+    ['create', 'update', 'delete'].map((verb) => [`benchmark.${verb}_plan`, 'fairlead.bench.json']),
+  );
+});
+
+test('a change of the file pauses the schedule, which outlives the file', async () => {
+  const appId = await createApp();
+  await build(appId, file('Nightly'));
+  const planId = (await plans(appId))[0]?.id ?? parseId('bpl', 'bpl_none');
+  const nightly = { weekday: null, hour: 3, timeZone: 'UTC' };
+  await world.tenant((ctx) => updateSchedule(ctx, { planId, schedule: nightly }));
+  await build(appId, file('Weekly'));
+  expect(await plans(appId)).toMatchObject([{ name: 'Weekly', schedule: { paused: false } }]);
+  expect((await build(appId, file('Weekly', { concurrency: [8] }))).at(-1)).toBe(
+    'fairlead.bench.json is the benchmark plan Weekly. It changed, so its schedule is paused.',
+  );
+  expect(await plans(appId)).toMatchObject([{ plan: { concurrency: [8] }, schedule: { paused: true } }]);
+  await build(appId, '');
+  expect(await plans(appId)).toMatchObject([{ id: planId, isFromRepository: false, schedule: { paused: true } }]);
+  const events = (await auditEventsOf(world)).filter(({ targetId }) => targetId === planId);
+  expect(events.map(({ action }) => action.replace('benchmark.', ''))).toEqual([
+    ...['create_plan', 'update_schedule', 'update_plan', 'update_plan', 'pause_schedule', 'update_plan'],
+  ]);
   await world.tenant((ctx) => deletePlan(ctx, { planId }));
+});
+
+test('an app with all its plans gets none of a repository', async () => {
+  const appId = await createApp();
+  const plan = benchmarkPlanSchema.parse({});
+  for (let at = 0; at < 50; at += 1) await world.tenant((ctx) => createPlan(ctx, { appId, name: `Plan ${at}`, plan }));
+  expect((await build(appId, file('Nightly'))).at(-1)).toContain('this app has 50 benchmark plans already.');
+});
+
+test('a failure of the database becomes a sentence, and the transaction goes on', async () => {
+  const appId = await createApp();
+  await world.system(async (ctx) => {
+    const where = { appId, environmentId: 'env_none', content: file('Nightly') };
+    const sentence = await syncRepositoryPlan(forOrganization(ctx, world.organizationId), where);
+    expect(sentence).toBe(
+      'The benchmark plan of fairlead.bench.json is not used: it could not be saved. Deploy again.',
+    );
+    expect(await ctx.tx.benchmarkPlan.count({ where: { appId } })).toBe(0);
+  });
 });
 
 test('a bad file stops no deployment, and the last plan stays', async () => {
@@ -108,6 +153,7 @@ test('a file that turns to a scenario with more rights is never started by its s
     appId,
     file('Nightly', { scenario: 'deploy', targets: ['proxy'], protocols: ['http1'], requestsPerSecond: 10 }),
   );
+  await world.tenant((ctx) => pauseSchedule(ctx, { planId, paused: false }));
   const nextAt = (await plans(appId))[0]?.schedule?.nextAt?.getTime() ?? 0;
   world.clock.forward(nextAt - world.clock.now().getTime() + 1000);
   await world.report({});

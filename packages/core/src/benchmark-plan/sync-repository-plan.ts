@@ -1,15 +1,22 @@
 // Keeps the saved plan of an app and environment equal to fairlead.bench.json in the source of its newest release.
 // Invariant: a plan of a member is never overwritten or deleted, and a bad file stops no deployment.
 import { newId } from '@fairlead/contract/ids';
-import type { OrganizationCtx } from '../kernel/index.ts';
+import { changedFields, recordAudit } from '../audit/index.ts';
+import { isUniqueViolation, type OrganizationCtx, withSavepoint } from '../kernel/index.ts';
+import { plansMax } from './create-plan.ts';
 import { type PlanDocument, planDocumentSchema } from './schema.ts';
+import { auditedPlan } from './update-plan.ts';
 
 const FILE = 'fairlead.bench.json';
 const bytesMax = 256 * 1024;
+const actor = { kind: 'system', reason: FILE } as const;
 
-export interface RepositoryPlan {
+interface Where {
   readonly appId: string;
   readonly environmentId: string;
+}
+
+export interface RepositoryPlan extends Where {
   /** Content of the file; empty: there is none. Null: the agent did not read it, and nothing changes. */
   readonly content: string | null;
 }
@@ -17,43 +24,127 @@ export interface RepositoryPlan {
 /** Returns a sentence about the outcome; null if there is no file. */
 export async function syncRepositoryPlan(
   ctx: OrganizationCtx,
-  { appId, environmentId, content }: RepositoryPlan,
+  { content, ...where }: RepositoryPlan,
 ): Promise<string | null> {
   if (content === null) return null;
+  const { document, problem } = content === '' ? noDocument : readDocument(content);
+  if (problem !== '') return refused(problem);
+  // The transaction holds the report of the whole server, which a failure must not lose.
+  const result = await withSavepoint(ctx.tx, () =>
+    document === null ? releasePlan(ctx, where) : savePlan(ctx, where, document),
+  );
+  if (result.done) return result.value;
+  if (isUniqueViolation(result.error)) {
+    return refused(`another plan has the name ${document?.name}. Rename one of them, then deploy again.`);
+  }
+  ctx.log.error({ err: result.error, ...where }, 'the benchmark plan of a repository could not be saved');
+  return refused('it could not be saved. Deploy again.');
+}
+
+const noDocument = { document: null, problem: '' } as const;
+const refused = (why: string) => `The benchmark plan of ${FILE} is not used: ${why}`;
+
+/** Deletes the plan, or turns one with a schedule into an ordinary plan. */
+async function releasePlan(ctx: OrganizationCtx, where: Where): Promise<null> {
   const { tx, organizationId } = ctx;
-  const where = { organizationId, appId, environmentId, isFromRepository: true };
-  const updatedAt = ctx.clock.now();
-  if (content === '') {
-    // Turns it into an ordinary plan, which keeps its schedule and the names of its runs.
-    await tx.benchmarkPlan.updateMany({ where, data: { isFromRepository: false, updatedAt } });
-    return null;
-  }
-  const { document, problem } = readDocument(content);
-  const refused = (why: string) => `The benchmark plan of ${FILE} is not used: ${why}`;
-  if (document === null) return refused(problem);
-  const { name, plan } = document;
-  const before = await tx.benchmarkPlan.findFirst({ where });
-  const known = await tx.benchmarkPlan.findFirst({
-    where: { organizationId, appId, environmentId, name, isFromRepository: false },
-    select: { id: true },
-  });
-  if (known !== null) return refused(`another plan has the name ${name}. Rename one of them, then deploy again.`);
-  if (before === null) {
-    const id = newId('bpl');
-    const data = { id, organizationId, appId, environmentId, name, plan, isFromRepository: true };
-    // A violated constraint would abort the transaction of the deployment.
-    const { count } = await tx.benchmarkPlan.createMany({
-      data: [{ ...data, createdAt: updatedAt, updatedAt }],
-      skipDuplicates: true,
-    });
-    if (count === 0) return refused(`another plan has the name ${name}. Rename one of them, then deploy again.`);
-  } else if (before.name !== name || !isSame(before.plan, plan)) {
+  const plan = await findPlan(ctx, where);
+  if (plan === null) return null;
+  const { id, name, schedule, app } = plan;
+  const target = { kind: 'benchmark_plan', id, label: name };
+  if (schedule === null) {
+    await tx.benchmarkPlan.deleteMany({ where: { id, organizationId } });
+    await recordAudit(
+      { ...ctx, actor },
+      { action: 'benchmark.delete_plan', target, before: { name, appName: app.name } },
+    );
+  } else {
     await tx.benchmarkPlan.updateMany({
-      where: { id: before.id, organizationId },
-      data: { name, plan, updatedAt, version: { increment: 1 } },
+      where: { id, organizationId },
+      data: { isFromRepository: false, updatedAt: ctx.clock.now() },
     });
+    await recordAudit(
+      { ...ctx, actor },
+      {
+        action: 'benchmark.update_plan',
+        target,
+        before: { isFromRepository: true },
+        after: { appName: app.name, isFromRepository: false },
+      },
+    );
   }
-  return `${FILE} is the benchmark plan ${name}.`;
+  return null;
+}
+
+async function savePlan(ctx: OrganizationCtx, where: Where, { name, plan }: PlanDocument): Promise<string> {
+  const { tx, organizationId } = ctx;
+  const { appId } = where;
+  const updatedAt = ctx.clock.now();
+  const saved = `${FILE} is the benchmark plan ${name}.`;
+  const before = await findPlan(ctx, where);
+  if (before === null) {
+    if ((await tx.benchmarkPlan.count({ where: { appId, organizationId } })) >= plansMax) {
+      return refused(`this app has ${plansMax} benchmark plans already. Delete one, then deploy again.`);
+    }
+    const id = newId('bpl');
+    const { app } = await tx.benchmarkPlan.create({
+      data: { id, organizationId, ...where, name, plan, isFromRepository: true, createdAt: updatedAt, updatedAt },
+      select: { app: { select: { name: true } } },
+    });
+    await recordAudit(
+      { ...ctx, actor },
+      {
+        action: 'benchmark.create_plan',
+        target: { kind: 'benchmark_plan', id, label: name },
+        after: { ...where, appName: app.name },
+      },
+    );
+    return saved;
+  }
+  const { id, schedule, app } = before;
+  const isChanged = !isSame(before.plan, plan);
+  if (!isChanged && before.name === name) return saved;
+  await tx.benchmarkPlan.updateMany({
+    where: { id, organizationId },
+    data: { name, plan, updatedAt, version: { increment: 1 } },
+  });
+  const target = { kind: 'benchmark_plan', id, label: name };
+  const changes = changedFields(
+    { name: before.name, plan: auditedPlan(before.plan) },
+    { name, plan: isChanged ? auditedPlan(plan) : undefined },
+  );
+  await recordAudit(
+    { ...ctx, actor },
+    {
+      action: 'benchmark.update_plan',
+      target,
+      before: changes.before,
+      after: { appName: app.name, ...changes.after },
+    },
+  );
+  if (!isChanged || schedule === null || schedule.pausedAt !== null) return saved;
+  // A commit is no decision to run its load: a member looks at it first.
+  await tx.benchmarkSchedule.updateMany({ where: { planId: id, organizationId }, data: { pausedAt: updatedAt } });
+  await recordAudit(
+    { ...ctx, actor },
+    {
+      action: 'benchmark.pause_schedule',
+      target,
+      before: { paused: false },
+      after: { appName: app.name, paused: true },
+    },
+  );
+  return `${saved} It changed, so its schedule is paused.`;
+}
+
+async function findPlan({ tx, organizationId }: OrganizationCtx, where: Where) {
+  return await tx.benchmarkPlan.findFirst({
+    where: { organizationId, ...where, isFromRepository: true },
+    select: {
+      ...{ id: true, name: true, plan: true },
+      app: { select: { name: true } },
+      schedule: { select: { pausedAt: true } },
+    },
+  });
 }
 
 type ReadDocument =

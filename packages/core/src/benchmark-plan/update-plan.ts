@@ -47,7 +47,7 @@ export async function updatePlan(ctx: Ctx, { planId, version, name, plan }: Upda
 }
 
 /** Text of a plan without values of headers and without bodies. */
-function auditedPlan(stored: unknown): string {
+export function auditedPlan(stored: unknown): string {
   const plan = benchmarkPlanSchema.parse(stored);
   return JSON.stringify({ ...plan, load: redactLoad(plan.load) });
 }

@@ -25,5 +25,6 @@ export { type DiskSpace, freeDiskBytes, readDisk, readDisks, reserveOf, roomOf }
 export { notifyChange } from './notify-change.ts';
 export { type CountedPage, countMax, type Page, toPage } from './page.ts';
 export { reservedSince, retention } from './retention.ts';
+export { withSavepoint } from './savepoint.ts';
 export { clipText, describeCommit, firstFreeSlug, toSlug, withoutServerPath, withoutStyles } from './text.ts';
 export { hashToken, mintToken } from './token.ts';

@@ -2,7 +2,7 @@
 // included, and a second roll-up gives the same row.
 import type { ScopedTx } from '@fairlead/db';
 import { Prisma } from '@fairlead/db';
-import type { SystemCtx } from '../kernel/index.ts';
+import { type SystemCtx, withSavepoint } from '../kernel/index.ts';
 import { type AppMetricRow, mergeAppRows, mergeRouteRows, type RouteMetricRow } from './merge-samples.ts';
 
 interface DueRow {
@@ -186,23 +186,4 @@ async function upsertApps(tx: ScopedTx, target: Prisma.Sql, at: Date, rows: read
       latency = excluded.latency, bytes_received = excluded.bytes_received, bytes_sent = excluded.bytes_sent,
       cpu_millis_avg = excluded.cpu_millis_avg, memory_bytes_max = excluded.memory_bytes_max,
       in_flight_max = excluded.in_flight_max`;
-}
-
-type SavepointResult = { readonly done: true } | { readonly done: false; readonly error: unknown };
-
-/**
- * Runs a part of a transaction that may fail alone: without a savepoint PostgreSQL refuses every later statement. If
- * `work` fails, rolls its writes back and returns the error. Throws only if the transaction itself is
- * lost. Must not be nested.
- */
-async function withSavepoint(tx: ScopedTx, work: () => Promise<void>): Promise<SavepointResult> {
-  await tx.$executeRaw`SAVEPOINT part`;
-  try {
-    await work();
-  } catch (error) {
-    await tx.$executeRaw`ROLLBACK TO SAVEPOINT part`;
-    return { done: false, error };
-  }
-  await tx.$executeRaw`RELEASE SAVEPOINT part`;
-  return { done: true };
 }
