@@ -62,10 +62,16 @@ export const serverErrors = {
       retryable: true,
     },
   ),
-  'benchmark.load_unsupported': conflict(
-    'The agent of this server cannot send the requests, think time or stages of this plan. Upgrade it first.',
+  'benchmark.unsupported': conflict(
+    'The agent of this server is too old for this plan. Upgrade it first, or choose another load.',
   ),
   'benchmark.no_domain': conflict('The app has no domain to send requests to. Attach one first.'),
+  'benchmark.foreign_path': conflict(
+    'A path of this plan leads to another app or environment on the same host. Request paths of this app only.',
+  ),
+  'benchmark.never_sleeps': conflict(
+    'This app never sleeps, so no request wakes it. Set its minimum of instances to 0 first.',
+  ),
   'benchmark.app_not_running': failed('The app has no healthy instance to measure. Deploy it, then start a new run.'),
   'benchmark.target_unreachable': failed(
     'The benchmark could not reach its target. Check that the app answers, then start a new run.',

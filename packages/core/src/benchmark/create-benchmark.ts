@@ -1,17 +1,20 @@
 // Starts a benchmark: checks its target and plan, and puts it into the queue of its server.
 import { isDeepStrictEqual } from 'node:util';
-import { supports } from '@fairlead/contract/capabilities';
 import { newId } from '@fairlead/contract/ids';
 import { recordAudit } from '../audit/index.ts';
+import { findNewestConfig } from '../config/index.ts';
+import { benchmarkPlan } from '../desired-state/benchmark-plan.ts';
+import { missingBenchmarkCapability } from '../desired-state/capabilities.ts';
 import { AppError, actorUserId, type Ctx, notifyChange } from '../kernel/index.ts';
 import { requirePlacement } from '../placement/index.ts';
 import { bumpServer, isConnected } from '../server/index.ts';
 import { readFacts } from './facts.ts';
-import { hasOwnLoad, mayChangeData, pathsOf } from './load.ts';
+import { mayChangeData, pathsOf } from './load.ts';
 import { rowsOf } from './plan.ts';
 import { lockQueue } from './queue.ts';
 import { isPathAtOrBelow } from './rules.ts';
 import {
+  type BenchmarkPlan,
   type BenchmarkRef,
   type BenchmarkTrigger,
   benchmarkPlanSchema,
@@ -38,26 +41,15 @@ export async function createBenchmark(
     select: { id: true, connectedGateway: true, lastSeenAt: true, capabilities: true },
   });
   if (!isConnected(server, ctx.clock.now())) throw new AppError('server.not_connected', { serverId: server.id });
-  if (hasOwnLoad(plan.load) && !supports(server.capabilities, 'benchmark.load')) {
-    throw new AppError('benchmark.load_unsupported', { serverId: server.id });
-  }
+  const message = benchmarkPlan({ runId: '', appId, environmentId, plan: { ...plan, host: plan.host ?? '' } });
+  const missing = missingBenchmarkCapability(message, server.capabilities);
+  if (missing !== null) throw new AppError('benchmark.unsupported', { serverId: server.id, capability: missing });
 
-  const domains = await tx.domain.findMany({
-    where: { appId, organizationId, environmentId, NOT: { host: { startsWith: '*.' } } },
-    select: { host: true, pathPrefix: true },
-    orderBy: [{ createdAt: 'asc' }, { host: 'asc' }, { pathPrefix: 'asc' }],
-  });
-  // Only domains of this app: a benchmark must not put load on another owner's server.
-  const paths = pathsOf(plan);
-  const serves = (host: string, path: string) =>
-    domains.some((domain) => domain.host === host && isPathAtOrBelow(path, domain.pathPrefix));
-  const host =
-    plan.upstream === 'lab'
-      ? LAB_HOST
-      : domains.find(
-          (domain) => (plan.host ?? domain.host) === domain.host && paths.every((path) => serves(domain.host, path)),
-        )?.host;
-  if (host === undefined) throw new AppError('benchmark.no_domain', { appId });
+  if (plan.scenario === 'wake') {
+    const { settings } = await findNewestConfig(ctx, { appId, environmentId });
+    if (settings.autoscaling?.instancesMin !== 0) throw new AppError('benchmark.never_sleeps', { appId });
+  }
+  const host = plan.upstream === 'lab' ? LAB_HOST : await findHost(ctx, { appId, environmentId }, plan);
 
   const createdAt = await lockQueue(ctx, server.id, appId);
   const runId = newId('run');
@@ -87,6 +79,45 @@ export async function createBenchmark(
   await notifyChange(ctx, { kind: 'benchmark', id: runId, appId });
   ctx.log.info({ runId, appId, actor: ctx.actor }, 'queued a benchmark');
   return { runId };
+}
+
+/**
+ * Returns the plan's host, or the app's first one with all paths of the plan: a benchmark must not put load on another
+ * owner's app. Throws benchmark.no_domain and benchmark.foreign_path.
+ */
+async function findHost(
+  { tx, organizationId }: Ctx,
+  { appId, environmentId }: { readonly appId: string; readonly environmentId: string },
+  plan: BenchmarkPlan,
+): Promise<string> {
+  const own = await tx.domain.findMany({
+    where: { appId, organizationId, environmentId, NOT: { host: { startsWith: '*.' } } },
+    select: { host: true, pathPrefix: true },
+    orderBy: [{ createdAt: 'asc' }, { host: 'asc' }, { pathPrefix: 'asc' }],
+  });
+  const paths = pathsOf(plan);
+  const isServed = (host: string, path: string) =>
+    own.some((domain) => domain.host === host && isPathAtOrBelow(path, domain.pathPrefix));
+  const hosts = own
+    .map(({ host }) => host)
+    .filter((host) => (plan.host ?? host) === host && paths.every((path) => isServed(host, path)));
+  if (hosts.length === 0) throw new AppError('benchmark.no_domain', { appId });
+  const all = await tx.domain.findMany({
+    where: { organizationId, host: { in: hosts } },
+    select: { host: true, pathPrefix: true, appId: true, environmentId: true },
+  });
+  // As the proxy does, which gives a request to the longest prefix.
+  const ownerOf = (host: string, path: string) =>
+    all
+      .filter((domain) => domain.host === host && isPathAtOrBelow(path, domain.pathPrefix))
+      .toSorted((one, other) => other.pathPrefix.length - one.pathPrefix.length)[0];
+  const isOwn = (host: string, path: string) => {
+    const owner = ownerOf(host, path);
+    return owner?.appId === appId && owner.environmentId === environmentId;
+  };
+  const found = hosts.find((host) => paths.every((path) => isOwn(host, path)));
+  if (found === undefined) throw new AppError('benchmark.foreign_path', { appId });
+  return found;
 }
 
 /** Throws benchmark_plan.not_found for one of another app or environment, and benchmark_plan.outdated if it is another plan. */

@@ -89,8 +89,8 @@ export function toRowView(row: StoredRow): BenchmarkRowView {
   };
 }
 
-/** True if a request for the path is below the prefix, compared by whole segments. */
+/** True if a request for the path is below the prefix, compared by whole segments as the proxy does. */
 export function isPathAtOrBelow(path: string, prefix: string): boolean {
-  const [plain = ''] = path.split('?');
+  const [plain = ''] = path.split(/[?#]/);
   return prefix === '/' || plain === prefix || plain.startsWith(`${prefix}/`);
 }

@@ -37,19 +37,21 @@ const stateRules: Rules<DesiredState> = [
   ['build', ({ builds }) => builds.length > 0],
   ['volume.snapshot', ({ volumeTasks }) => volumeTasks.length > 0],
   ['certificate', ({ certificates }) => certificates.length > 0],
-  ['benchmark', ({ benchmarks }) => benchmarks.length > 0],
-  ['benchmark.http3', ({ benchmarks }) => benchmarks.some((plan) => plan.protocols.includes(BenchmarkProtocol.HTTP3))],
-  ['benchmark.lab', ({ benchmarks }) => benchmarks.some(needsLab)],
-  [
-    'benchmark.load',
-    ({ benchmarks }) =>
-      benchmarks.some((plan) => plan.requests.length > 0 || plan.thinkTimeMs > 0 || plan.stages.length > 0),
-  ],
-  ['benchmark.latency', ({ benchmarks }) => benchmarks.some(({ scenario }) => scenario === BenchmarkScenario.LATENCY)],
-  ['benchmark.scenarios', ({ benchmarks }) => benchmarks.some(needsScenarios)],
   ['volume', ({ deletedVolumes }) => deletedVolumes.length > 0],
   ['upgrade', ({ agent }) => agent !== undefined],
   ['uninstall', ({ uninstall }) => uninstall !== undefined],
+];
+
+const benchmarkRules: Rules<BenchmarkPlan> = [
+  ['benchmark', () => true],
+  ['benchmark.http3', ({ protocols }) => protocols.includes(BenchmarkProtocol.HTTP3)],
+  ['benchmark.lab', needsLab],
+  [
+    'benchmark.load',
+    ({ requests, thinkTimeMs, stages }) => requests.length > 0 || thinkTimeMs > 0 || stages.length > 0,
+  ],
+  ['benchmark.latency', ({ scenario }) => scenario === BenchmarkScenario.LATENCY],
+  ['benchmark.scenarios', needsScenarios],
 ];
 
 /** An older agent would measure the plain matrix instead. */
@@ -122,13 +124,14 @@ export function policyCapabilities(policy: RoutePolicy): Capability[] {
 
 /** Returns the capabilities that the state needs from the agent, beyond the base protocol. */
 export function requiredCapabilities(state: DesiredState): Capability[] {
-  const { apps, builds, routes } = state;
+  const { apps, benchmarks, builds, routes } = state;
   const policies = routes.flatMap(({ policy }) => (policy === undefined ? [] : [policy]));
   const names = [
     ...needed(stateRules, [state]),
     ...policies.flatMap(policyCapabilities),
     ...neededByApps(apps),
     ...needed(buildRules, builds),
+    ...needed(benchmarkRules, benchmarks),
   ];
   return [...new Set(names)];
 }
@@ -149,6 +152,11 @@ export function missingCapability(settings: Settings, reported: readonly string[
 /** Tells if an agent can run an app. It refuses the whole state for one that it can't. */
 export function canRun(app: AppSpec, reported: readonly string[]): boolean {
   return neededByApps([app]).every((name) => supports(reported, name));
+}
+
+/** Returns the first capability that a benchmark needs and the agent did not report; null: it has all. */
+export function missingBenchmarkCapability(plan: BenchmarkPlan, reported: readonly string[]): Capability | null {
+  return needed(benchmarkRules, [plan]).find((name) => !supports(reported, name)) ?? null;
 }
 
 export interface BuildSource {

@@ -32,7 +32,7 @@ import {
   storedPolicySchema,
 } from '../traffic/index.ts';
 import { benchmarkPlan } from './benchmark-plan.ts';
-import { requiredCapabilities } from './capabilities.ts';
+import { missingBenchmarkCapability, requiredCapabilities } from './capabilities.ts';
 import { type DeploymentUrlRow, formerReleases, routedUrl } from './former-releases.ts';
 import { type ReleaseRow, releaseSpec } from './release-spec.ts';
 import { appFields, builders, rolloutFields } from './settings-fields.ts';
@@ -200,7 +200,9 @@ export function toDesiredState(rows: DesiredRows): DesiredState {
     certificates: [...rows.certificates],
     acmeAccounts: [...rows.accounts],
     ...(rows.uninstall === null ? {} : { uninstall: rows.uninstall }),
-    benchmarks: rows.benchmarks.map(benchmarkPlan),
+    benchmarks: rows.benchmarks
+      .map(benchmarkPlan)
+      .filter((plan) => missingBenchmarkCapability(plan, rows.capabilities) === null),
   });
   return { ...state, requires: requiredCapabilities(state) };
 }

@@ -107,7 +107,7 @@ export async function testWorld(database: Database, name = 'acme', clock = testC
         name: 'local',
         publicKey: new Uint8Array(32),
         isLocal: true,
-        capabilities: ['inspect', 'benchmark.load'] satisfies Capability[],
+        capabilities: ['inspect', 'benchmark', 'benchmark.load'] satisfies Capability[],
         connectedGateway: 'test-gateway',
         connectedAt: clock.now(),
         lastSeenAt: clock.now(),

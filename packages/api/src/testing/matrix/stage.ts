@@ -61,7 +61,7 @@ export async function setStage(api: TestApi): Promise<Stage> {
   await world.system(({ tx }) =>
     tx.server.update({
       where: { id: ownRows.serverId },
-      data: { connectedGateway: 'matrix', lastSeenAt, capabilities: ['inspect' satisfies Capability] },
+      data: { connectedGateway: 'matrix', lastSeenAt, capabilities: ['inspect', 'benchmark'] satisfies Capability[] },
     }),
   );
   // A second version, so that a restore of the first one changes something.

@@ -1,0 +1,101 @@
+// Refusals of a run before it waits: an agent that is too old, an app that never sleeps, and paths of another app.
+import type { Capability } from '@fairlead/contract/capabilities';
+import type { AppId } from '@fairlead/contract/ids';
+import { type TestDatabase, testDatabase } from '@fairlead/db/testing';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { updateConfig } from '../app/index.ts';
+import { autoscalingSchema } from '../config/index.ts';
+import { attachDomain } from '../domain/index.ts';
+import { type TestWorld, testHosts, testWorld } from '../testing/index.ts';
+import { benchmarkPlanSchema, cancelBenchmark, createBenchmark } from './index.ts';
+
+let db: TestDatabase;
+let world: TestWorld;
+let appId: AppId;
+
+beforeAll(async () => {
+  db = await testDatabase();
+  world = await testWorld(db.database);
+  appId = await liveApp('Shop');
+});
+afterAll(() => db.drop());
+
+async function liveApp(name: string): Promise<AppId> {
+  const app = await world.createApp(name, { host: `${name.toLowerCase()}.example.test` });
+  await world.advance(app.deploymentId ?? '');
+  await world.finish(app.deploymentId ?? '');
+  return app.appId;
+}
+
+const report = (...capabilities: Capability[]) =>
+  world.system(({ tx }) => tx.server.updateMany({ data: { capabilities } }));
+
+/** Returns the error code of a start; null: the run waits, and is cancelled again. */
+async function refusal(changes: object): Promise<string | null> {
+  const plan = benchmarkPlanSchema.parse({ targets: ['proxy'], protocols: ['http1'], ...changes });
+  await world.report({});
+  try {
+    const { runId } = await world.tenant((ctx) => createBenchmark(ctx, { appId, plan }));
+    await world.tenant((ctx) => cancelBenchmark(ctx, { runId }));
+    return null;
+  } catch (error) {
+    return (error as { code: string }).code;
+  }
+}
+
+test('a plan that the agent is too old for is refused, and one that waits is not sent', async () => {
+  const cases: readonly (readonly [Capability, object])[] = [
+    ['benchmark', {}],
+    ['benchmark.http3', { protocols: ['http3'] }],
+    ['benchmark.lab', { connection: 'fresh' }],
+    ['benchmark.load', { load: { thinkTimeMs: 5 } }],
+    ['benchmark.latency', { upstream: 'lab', scenario: 'latency' }],
+    ['benchmark.scenarios', { upstream: 'lab', scenario: 'packet-loss' }],
+  ];
+  const all = cases.map(([name]) => name);
+  for (const [name, changes] of cases) {
+    await report(...all.filter((other) => other !== name));
+    expect(await refusal(changes), name).toBe('benchmark.unsupported');
+    await report(...all);
+    expect(await refusal(changes), name).toBeNull();
+  }
+
+  const start = (changes: object) => {
+    const plan = benchmarkPlanSchema.parse({ protocols: ['http1'], ...changes });
+    return world.tenant((ctx) => createBenchmark(ctx, { appId, plan }));
+  };
+  const plain = await start({});
+  const paced = await start({ load: { thinkTimeMs: 5 } });
+  const sent = async () => (await world.desired()).benchmarks.map(({ runId }) => runId);
+  expect(await sent()).toEqual([plain.runId, paced.runId]);
+  await report('benchmark');
+  expect(await sent()).toEqual([plain.runId]);
+  await report(...all);
+  for (const { runId } of [plain, paced]) await world.tenant((ctx) => cancelBenchmark(ctx, { runId }));
+});
+
+test('an app that never sleeps has no wake', async () => {
+  const wake = { scenario: 'wake' };
+  expect(await refusal(wake)).toBe('benchmark.never_sleeps');
+  for (const [instancesMin, code] of [
+    [1, 'benchmark.never_sleeps'],
+    [0, null],
+  ] as const) {
+    const autoscaling = autoscalingSchema.parse({ instancesMin, instancesMax: 2 });
+    await world.tenant((ctx) => updateConfig(ctx, { appId, settings: { autoscaling } }));
+    expect(await refusal(wake)).toBe(code);
+  }
+});
+
+test('paths of another app on the same host are refused', async () => {
+  const other = await liveApp('Blog');
+  const host = 'shop.example.test';
+  await world.tenant((ctx) => attachDomain(ctx, { appId: other, host, pathPrefix: '/blog' }, testHosts));
+  await world.tenant((ctx) => attachDomain(ctx, { appId, host, pathPrefix: '/blog/own' }, testHosts));
+  for (const path of ['/', '/blogs', '/?next=/blog', '/blog/own/a']) expect(await refusal({ path }), path).toBeNull();
+  for (const path of ['/blog', '/blog/a', '/blog?a', '/blog#a', '/blog/../a']) {
+    expect(await refusal({ path }), path).toBe('benchmark.foreign_path');
+  }
+  expect(await refusal({ load: { requests: [{ path: '/' }, { path: '/blog/a' }] } })).toBe('benchmark.foreign_path');
+  expect(await refusal({ host: 'blog.example.test' })).toBe('benchmark.no_domain');
+});
