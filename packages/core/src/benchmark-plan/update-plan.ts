@@ -46,7 +46,7 @@ export async function updatePlan(ctx: Ctx, { planId, version, name, plan }: Upda
   return { planId };
 }
 
-/** Text of a plan without values of headers and without bodies. */
+/** Text of a plan without queries, values of headers and bodies of its load. */
 export function auditedPlan(stored: unknown): string {
   const plan = benchmarkPlanSchema.parse(stored);
   return JSON.stringify({ ...plan, load: redactLoad(plan.load) });

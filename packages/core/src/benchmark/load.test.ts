@@ -21,7 +21,15 @@ test('headers of the generator and credentials are refused, whatever their case'
   for (const name of ['HOST', 'content-length', 'Transfer-Encoding', 'TE', 'Upgrade', 'a b', '', 'é']) {
     expect(headerFault(name, 'x'), name).not.toBeNull();
   }
-  for (const name of ['authorization', 'COOKIE', 'X-Api-Key', 'X-CSRF-Token', 'Proxy-Authorization']) {
+  for (const name of [
+    'authorization',
+    'COOKIE',
+    'X-Api-Key',
+    'X-CSRF-Token',
+    'Proxy-Authorization',
+    'api_key',
+    'X-Amz-Signature',
+  ]) {
     expect(headerFault(name, 'x'), name).toContain('credentials');
   }
   expect(headerFault('X-Kind', 'a\r\nb')).not.toBeNull();
@@ -38,6 +46,19 @@ test('a redacted load keeps names and sizes, and redacting it again changes noth
   expect([isRedacted(load), isRedacted(redacted)]).toEqual([false, true]);
   expect(planFaults(plan(load.requests))).toEqual([]);
   expect(planFaults(plan(redacted.requests))).toMatchObject([{ field: 'load' }]);
+});
+
+test('a redacted load has no queries, and its paths are as long as a path may be', () => {
+  const { load } = plan([{ path: '/search?q=canary&page=2' }, { path: `/${'a'.repeat(497)}?b` }, { path: '/plain' }]);
+  const redacted = redactLoad(load);
+  expect(redacted.requests.map(({ path }) => path)).toEqual([
+    '/search?[redacted]',
+    `/${'a'.repeat(488)}?[redacted]`,
+    '/plain',
+  ]);
+  expect(redactLoad(redacted)).toEqual(redacted);
+  expect([isRedacted(load), isRedacted(redacted)]).toEqual([false, true]);
+  expect(planFaults(plan(redacted.requests))).toMatchObject([{ message: expect.stringContaining('no queries') }]);
 });
 
 test('the description has the share of each method, and nothing of paths, headers and bodies', () => {

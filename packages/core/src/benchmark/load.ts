@@ -33,7 +33,10 @@ const RESERVED_HEADERS: readonly string[] = [
   'upgrade',
   'expect',
 ];
-const CREDENTIALS = /auth|cookie|token|secret|passw|session|credential|api-?key/i;
+const CREDENTIALS =
+  /auth|cookie|token|secret|passw|session|credential|api[-_]?key|access[-_]?key|private[-_]?key|jwt|csrf|signature|pwd/i;
+/** Most characters of a path. */
+export const PATH_CHARS_MAX = 500;
 /** Most bytes of all headers and bodies of a plan. */
 const LOAD_BYTES_MAX = 128 * 1024;
 
@@ -83,7 +86,9 @@ export function loadFaults(plan: BenchmarkPlan): string[] {
   if (requests.some(({ method, body }) => body !== '' && SAFE_METHODS.includes(method))) {
     faults.push('GET, HEAD and OPTIONS have no body.');
   }
-  if (isRedacted(plan.load)) {
+  if (lacksQueries(plan.load)) {
+    faults.push('A run keeps no queries: enter them again, or start the saved plan.');
+  } else if (isRedacted(plan.load)) {
     faults.push('A run keeps no values of headers and no bodies: enter them again, or start the saved plan.');
   }
   if (thinkTimeMs > 0 && plan.requestsPerSecond !== null) {
@@ -103,24 +108,39 @@ function bytesOf(text: string): number {
   return new TextEncoder().encode(text).length;
 }
 
-/** Returns the load without values of headers and without bodies: runs and reports never show them. */
+/** Returns the load without queries, values of headers and bodies: runs and reports never show them. */
 export function redactLoad(load: BenchmarkLoad): BenchmarkLoad {
   return {
     ...load,
-    requests: load.requests.map(({ headers, body, ...request }) => ({
+    requests: load.requests.map(({ path, headers, body, ...request }) => ({
       ...request,
+      path: withoutQuery(path),
       headers: Object.fromEntries(Object.keys(headers).map((name) => [name, REDACTED])),
       body: body === '' || REDACTED_BODY.test(body) ? body : `[redacted: ${bytesOf(body)} bytes]`,
     })),
   };
 }
 
-/** True if the load is that of a run and lacks values of headers or bodies. */
-export function isRedacted({ requests }: BenchmarkLoad): boolean {
-  return requests.some(({ headers, body }) => Object.values(headers).includes(REDACTED) || REDACTED_BODY.test(body));
+/** Never longer than a path may be. */
+function withoutQuery(path: string): string {
+  const at = path.indexOf('?');
+  return at === -1 ? path : path.slice(0, Math.min(at, PATH_CHARS_MAX - REDACTED_QUERY.length)) + REDACTED_QUERY;
+}
+
+/** True if the load is that of a run and lacks queries, values of headers or bodies. */
+export function isRedacted(load: BenchmarkLoad): boolean {
+  return (
+    lacksQueries(load) ||
+    load.requests.some(({ headers, body }) => Object.values(headers).includes(REDACTED) || REDACTED_BODY.test(body))
+  );
+}
+
+function lacksQueries({ requests }: BenchmarkLoad): boolean {
+  return requests.some(({ path }) => path.endsWith(REDACTED_QUERY));
 }
 
 const REDACTED = '[redacted]';
+const REDACTED_QUERY = `?${REDACTED}`;
 const REDACTED_BODY = /^\[redacted: \d{1,6} bytes\]$/;
 
 /** Returns the load as sentences of numbers and methods. They name no path, header or body, so that a report may show them. */

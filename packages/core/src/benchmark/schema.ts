@@ -13,7 +13,7 @@ import {
 import { z } from 'zod';
 import { countedPageSchema, pageInputSchema, searchSchema } from '../kernel/page.ts';
 import { nameSchema } from '../kernel/text.ts';
-import { headerFault, loadMethods, plainLoad } from './load.ts';
+import { headerFault, loadMethods, PATH_CHARS_MAX, plainLoad } from './load.ts';
 import { machineNoiseSchema } from './noise.ts';
 import { LIVE_SCENARIOS, PROBES, plainPlan, planFaults } from './plan.ts';
 
@@ -137,7 +137,7 @@ export type GateThreshold = z.infer<typeof gateThresholdSchema>;
 
 export const benchmarkPathSchema = z
   .string()
-  .max(500)
+  .max(PATH_CHARS_MAX)
   .regex(/^\/[\x21-\x7e]*$/, 'A path starts with / and has no spaces.');
 
 const loadHeadersSchema = z.record(z.string(), z.string()).superRefine((headers, { addIssue }) => {

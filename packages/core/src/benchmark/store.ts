@@ -62,7 +62,7 @@ export interface RunQuery extends RunFilter {
   readonly limit: number;
 }
 
-/** Newest first. Plans come without values of headers and without bodies. */
+/** Newest first. Plans come without queries, values of headers and bodies of their load. */
 export async function loadRuns(ctx: Ctx, filter: RunQuery): Promise<BenchmarkSummary[]> {
   const conditions = runConditions(ctx, filter);
   if (filter.after !== undefined && filter.after !== null) {

@@ -259,7 +259,7 @@ function BenchmarkActions({ run }: { readonly run: BenchmarkDetail }) {
   );
   // The host of an imported run may belong to another organization.
   if (!can('benchmark.write') || run.origin !== null) return null;
-  // Only the dialog can start such a run again: it lacks values of headers, or needs a confirmation.
+  // Only the dialog can start such a run again: it lacks parts of its load, or needs a confirmation.
   if (!run.canCancel && (isRedacted(run.plan.load) || mayChangeData(run.plan))) return null;
   return run.canCancel ? (
     <Button

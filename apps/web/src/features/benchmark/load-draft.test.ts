@@ -17,7 +17,13 @@ test('a load is the same after it was a draft', () => {
 
 test('a field without a valid value makes the load incomplete', () => {
   expect(loadOf([emptyRequest], '', [emptyStage])).not.toBeNull();
-  for (const change of [{ path: 'x' }, { path: '/a b' }, { weight: '0' }, { weight: '1001' }, { headers: 'no colon' }]) {
+  for (const change of [
+    { path: 'x' },
+    { path: '/a b' },
+    { weight: '0' },
+    { weight: '1001' },
+    { headers: 'no colon' },
+  ]) {
     expect(loadOf([{ ...emptyRequest, ...change }], '', []), JSON.stringify(change)).toBeNull();
   }
   expect(requestFaults({ ...emptyRequest, headers: 'Cookie: a' }).headers).toContain('credentials');

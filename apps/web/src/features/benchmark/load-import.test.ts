@@ -43,6 +43,15 @@ test('a HAR file becomes requests of the own hosts, without credentials', () => 
   expect(benchmarkPlanSchema.safeParse({ load }).success).toBe(true);
 });
 
+test('requests with credentials in their query are left out', () => {
+  const names = ['api_key', 'access-key', 'PRIVATE_KEY', 'jwt', 'sid', 'csrf', 'pwd', 'sig', 'X-Amz-Signature', 'Code'];
+  const paths = names.map((name) => `/a?${name}=canary`);
+  const kept = ['/a?keyword=x', '/a?postcode=1', '/a?design=2'];
+  const result = importUrls([...paths, ...kept].join('\n'), HOSTS);
+  expect(result).toMatchObject({ dropped: { withCredentials: names.length } });
+  expect('requests' in result && result.requests.map(({ path }) => path)).toEqual(kept);
+});
+
 test('a file that is no HAR is refused, and a long one is cut', () => {
   expect(importHar('{', HOSTS)).toEqual({ problem: 'The file is not valid JSON.' });
   expect(importHar('{"log":{}}', HOSTS)).toEqual({ problem: 'The file is not an HTTP Archive (HAR).' });

@@ -1,15 +1,16 @@
 // Reads requests of a load from a HAR file or a list of URLs. Keeps those of the app's own hosts, without cookies and other
 // credentials, and counts what it leaves out. Pure.
-import { isCredential, loadMethods } from '@fairlead/core/benchmark/load';
+import { isCredential, loadMethods, PATH_CHARS_MAX } from '@fairlead/core/benchmark/load';
 import type { LoadRequest } from '@fairlead/core/benchmark/schema';
 import { z } from 'zod';
 
 const REQUESTS_MAX = 50;
 const WEIGHT_MAX = 1000;
-const PATH_CHARS_MAX = 500;
 const BODY_CHARS_MAX = 65_536;
 const ENTRIES_MAX = 20_000;
 
+/** Parameters of signed and sign-in URLs, whose names are too common as a part of others. */
+const CREDENTIAL_PARAMETERS = ['sid', 'sig', 'code', 'key'];
 /** Headers of a browser that change the response. Conditional ones would turn it into 304. */
 const KEPT_HEADERS = ['accept', 'accept-encoding', 'accept-language', 'content-type', 'range'];
 
@@ -109,7 +110,8 @@ function targetOf(url: string, hosts: readonly string[]): URL | null {
 }
 
 function hasCredentials(target: URL, body: string): boolean {
-  return [...target.searchParams.keys()].some(isCredential) || isCredential(body);
+  const isParameter = (name: string) => isCredential(name) || CREDENTIAL_PARAMETERS.includes(name.toLowerCase());
+  return [...target.searchParams.keys()].some(isParameter) || isCredential(body);
 }
 
 interface FoundRequest extends Omit<LoadRequest, 'method'> {
