@@ -17,7 +17,7 @@ import { recoveryFaults } from '../lab/recovery.ts';
 import { runPlan, runScenario } from '../lab/run-scenario.ts';
 import { labScenarios, liveScenarios, SMALL } from '../lab/scenarios.ts';
 import { deploySleepyApp } from '../lab/sleepy-app.ts';
-import { COUNTING_APP, respondingApp } from './harness/apps.ts';
+import { COUNTING_APP } from './harness/apps.ts';
 import { AGENT_BINARY } from './harness/assemble.ts';
 import { System } from './harness/system.ts';
 

@@ -76,8 +76,9 @@ export function judgeGate(settings: GateSettings, stored: unknown, hasEnded: boo
   const all = storedGateSchema.parse(stored);
   const rows = all.filter(({ isLive }) => !isLive).map(toThresholdRow);
   const liveRows = all.filter(({ isLive }) => isLive).map(toThresholdRow);
-  // The live release is measured last; without rows there is none to compare with.
-  const isCompared = liveRows.length === 0 || liveRows.length >= settings.rounds || hasEnded;
+  // The live release is measured last. Whether there is none to compare with is known at the end only.
+  const isRelative = settings.thresholds.some(({ relativeTo }) => relativeTo !== undefined);
+  const isCompared = !isRelative || liveRows.length >= settings.rounds || hasEnded;
   const isComplete = rows.length >= settings.rounds && isCompared;
   const thresholds = isComplete ? evaluateGate(settings.thresholds, rows, liveRows) : [];
   const passed = thresholds.every((result) => result.passed);

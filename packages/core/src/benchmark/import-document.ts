@@ -110,8 +110,8 @@ function checkRows(plan: StoredPlan, rows: readonly BenchmarkDocumentRow[], refu
     const refuseField = (field: string, message: string) => refuse(['rows', at, field], message);
     if (positions.has(row.position)) refuseField('position', 'Another row has this position.');
     positions.add(row.position);
-    for (const field of ['position', 'round', 'concurrency', 'durationMs'] as const) {
-      if (row[field] > intMax) refuseField(field, `This is at most ${intMax}.`);
+    for (const field of ['position', 'round', 'concurrency', 'durationMs', 'clients', 'appConnections'] as const) {
+      if ((row[field] ?? 0) > intMax) refuseField(field, `This is at most ${intMax}.`);
     }
     const scenario = runScenarios[plan.scenario].name;
     if (row.scenario !== scenario) refuseField('scenario', `The plan has the scenario ${scenario}.`);

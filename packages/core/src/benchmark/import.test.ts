@@ -114,6 +114,8 @@ test('errors name their path in the document', () => {
   expect(Object.keys(errorsOf(withRow({ requests: -1 })))).toEqual(['document.rows.0.requests']);
   expect(Object.keys(errorsOf(withRow({ position: 1 })))).toEqual(['document.rows.1.position']);
   expect(Object.keys(errorsOf(withRow({ concurrency: 3_000_000_000 })))).toEqual(['document.rows.0.concurrency']);
+  expect(Object.keys(errorsOf(withRow({ clients: 2_147_483_648 })))).toEqual(['document.rows.0.clients']);
+  expect(Object.keys(errorsOf(withRow({ appConnections: 2_147_483_648 })))).toEqual(['document.rows.0.appConnections']);
   expect(Object.keys(errorsOf(withRow({ target: 'nginx' })))).toEqual(['document.rows.0.target']);
   expect(Object.keys(errorsOf(withRow({ round: 50 })))).toEqual(['document.rows.0.round']);
   const many = Array.from({ length: 400 }, (_, position) => ({ ...proxy, position }));

@@ -11,7 +11,7 @@ const loadMsMax = 60_000;
 const limitMax = 1e9;
 
 const settableThresholdSchema = gateThresholdSchema.superRefine(
-  ({ metric, max, min, target, protocol, concurrency }, context) => {
+  ({ metric, max, min, target, protocol, concurrency, relativeTo }, context) => {
     const path = max === undefined ? ['min'] : ['max'];
     const limit = max ?? min ?? 0;
     const refuse = (at: string[], message: string) => context.addIssue({ code: 'custom', path: at, message });
@@ -21,6 +21,7 @@ const settableThresholdSchema = gateThresholdSchema.superRefine(
     if (target !== undefined || protocol !== undefined || concurrency !== undefined) {
       refuse([], 'A threshold of a benchmark gate holds for its only row.');
     }
+    if (relativeTo !== undefined && limit === 0) refuse(path, 'A ratio is greater than 0.');
     if (limit > limitMax) refuse(path, 'A limit is at most 1,000,000,000.');
     if (Math.round(limit * 1000) / 1000 !== limit) refuse(path, 'A limit has at most three decimals.');
   },

@@ -178,6 +178,7 @@ test('a gate that can not be met, or takes too long, is refused at its field', (
     [{ thresholds: [{ metric: 'p99_ms', max: 0.0001 }] }, 'thresholds.0.max'],
     [{ thresholds: [{ metric: 'p99_ms' }] }, 'thresholds.0.min'],
     [{ thresholds: [{ metric: 'p99_ms', max: 1, target: 'proxy' }] }, 'thresholds.0'],
+    [{ thresholds: [{ metric: 'requests_per_second', min: 0, relativeTo: 'live' }] }, 'thresholds.0.min'],
     [{ durationMs: 30_000 }, 'rounds'],
     [{ durationMs: 31_000 }, 'durationMs'],
     [{ concurrency: 5000 }, 'concurrency'],
