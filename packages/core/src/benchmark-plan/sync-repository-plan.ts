@@ -5,7 +5,7 @@ import type { OrganizationCtx } from '../kernel/index.ts';
 import { type PlanDocument, planDocumentSchema } from './schema.ts';
 
 const FILE = 'fairlead.bench.json';
-const bytesMax = 256 * 1024;
+const bytesMax = 64 * 1024;
 
 export interface RepositoryPlan {
   readonly appId: string;
