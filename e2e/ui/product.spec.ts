@@ -135,7 +135,8 @@ test('a benchmark is started, followed and charted', async () => {
   await expect(page.getByRole('img', { name: /^Throughput, HTTP\/1\.1/ })).toBeVisible();
   await expect(page.getByRole('img', { name: /^p99 latency, HTTP\/1\.1/ })).toBeVisible();
   // Two concurrency levels of two targets, a line each.
-  const lines = page.getByRole('table').getByRole('row').filter({ hasText: 'HTTP/1.1' });
+  const results = page.getByRole('region', { name: 'Results' });
+  const lines = results.getByRole('row').filter({ hasText: 'HTTP/1.1' });
   await expect(lines).toHaveCount(4);
   // Three rounds have an interval.
   await expect(lines.first()).toContainText(/95 % interval [\d,]+–[\d,]+/);

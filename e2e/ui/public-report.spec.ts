@@ -74,7 +74,7 @@ test('a stranger sees charts and a table of all rows, without a script', async (
   await expect(stranger.getByRole('heading', { name: 'Benchmark of app.example' })).toBeVisible();
   await expect(stranger.locator('script')).toHaveCount(0);
   // The style sheet is let through by its hash.
-  await expect(stranger.locator('main')).toHaveCSS('max-width', '1200px');
+  await expect(stranger.locator('main')).toHaveCSS('max-width', '1320px');
   const rows = await stranger.request.get(`${url}/rows.json`);
   const document = await rows.json();
   expect(document.rows).toHaveLength(2 * LEVELS.length * PLAN.repeats);

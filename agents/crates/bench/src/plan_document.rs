@@ -182,6 +182,9 @@ impl PlanSpec {
         let mut all = Vec::new();
         let faults = &mut all;
         within(faults, "host: characters", self.host.as_deref().map_or(0, utf16_length), 0, HOST_MAX);
+        if !self.host.as_deref().is_none_or(is_host) {
+            faults.push("A host has letters, digits, dots and hyphens.".to_owned());
+        }
         within(faults, "path: characters", length(&self.path), 1, PATH_MAX);
         within(faults, "targets: entries", self.targets.len(), 1, 11);
         within(faults, "protocols: entries", self.protocols.len(), 1, 4);
@@ -420,6 +423,10 @@ pub(crate) fn is_path(path: &str) -> bool {
     path.starts_with('/') && path.bytes().all(|byte| matches!(byte, 0x21..=0x7e))
 }
 
+fn is_host(host: &str) -> bool {
+    host.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-'))
+}
+
 fn length(text: &str) -> usize {
     text.chars().count()
 }
@@ -513,8 +520,9 @@ mod tests {
             }
         }
         if let Some(max) = values["maxLength"].as_u64() {
-            expect(json!(format!("/{}", "x".repeat(max as usize - 1))), true);
-            expect(json!(format!("/{}", "x".repeat(max as usize))), false);
+            let first = if field == "host" { "x" } else { "/" };
+            expect(json!(format!("{first}{}", "x".repeat(max as usize - 1))), true);
+            expect(json!(format!("{first}{}", "x".repeat(max as usize))), false);
         }
         if is_list && values["type"] != "object" {
             expect(json!([]), false);
@@ -576,6 +584,26 @@ mod tests {
         assert_eq!((request.method.as_str(), request.path.as_str(), request.weight), ("PUT", "/a", 2));
         assert_eq!(request.headers, [("x-a".to_owned(), "b".to_owned())]);
         assert_eq!((load.stages[0].duration, load.stages[0].rate), (Duration::from_millis(600), 9.0));
+    }
+
+    #[test]
+    fn a_host_can_not_add_lines_to_a_request() {
+        for host in ["a.test\r\nX-A: b", "a.test\n", "a.test:80", "ä.test", "a b", "\0"] {
+            let error = parse(&with(&["host"], json!(host))).unwrap_err();
+            assert_eq!(error.to_string(), "A host has letters, digits, dots and hyphens.", "{host:?}");
+        }
+        for host in ["", "xn--4ca.A-1.test"] {
+            assert!(parse(&with(&["host"], json!(host))).is_ok(), "{host:?}");
+        }
+    }
+
+    #[test]
+    fn text_has_no_unpaired_surrogate() {
+        let text = with(&["load", "requests"], json!([{ "method": "PUT", "path": "/", "body": "x😀" }])).to_string();
+        assert!(PlanDocument::parse(&text).is_ok());
+        assert!(PlanDocument::parse(&text.replace("😀", r"\ud83d\ude00")).is_ok());
+        assert!(PlanDocument::parse(&text.replace("😀", r"\ud83d")).is_err());
+        assert!(PlanDocument::parse(&text.replace("😀", r"\ude00")).is_err());
     }
 
     #[test]

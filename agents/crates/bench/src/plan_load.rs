@@ -184,6 +184,9 @@ impl RequestSpec {
         }
         within(faults, "load.requests.path: characters", utf16_length(&self.path), 1, 500);
         within(faults, "load.requests.body: characters", utf16_length(&self.body), 0, BODY_MAX);
+        if self.body.contains('\0') {
+            faults.push("A body has no NUL and no unpaired surrogate.".to_owned());
+        }
         within(faults, "load.requests.weight", self.weight as usize, 1, 1000);
         faults.extend(self.headers.iter().filter_map(|(name, value)| header_fault(name, value)));
         if self.headers.len() > HEADERS_MAX {
@@ -231,9 +234,13 @@ fn header_fault(name: &str, value: &str) -> Option<String> {
 }
 
 static HEADER_NAME: LazyLock<Regex> = LazyLock::new(|| regex(r"^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,100}$"));
-static CREDENTIALS: LazyLock<Regex> =
-    LazyLock::new(|| regex(r"(?i-u)auth|cookie|token|secret|passw|session|credential|api-?key"));
-static DOT_SEGMENT: LazyLock<Regex> = LazyLock::new(|| regex(r"(?i-u)/(?:\.|%2e){1,2}(?:[/?]|$)"));
+static CREDENTIALS: LazyLock<Regex> = LazyLock::new(|| {
+    regex(concat!(
+        "(?i-u)auth|cookie|token|secret|passw|session|credential|api[-_]?key|access[-_]?key|private[-_]?key|jwt|csrf|",
+        "signature|pwd"
+    ))
+});
+static DOT_SEGMENT: LazyLock<Regex> = LazyLock::new(|| regex(r"(?i-u)/(?:\.|%2e){1,2}(?:[/?#]|$)"));
 static REDACTED_BODY: LazyLock<Regex> = LazyLock::new(|| regex(r"^\[redacted: [0-9]{1,6} bytes\]$"));
 
 #[expect(clippy::expect_used, reason = "patterns are constants")]
@@ -268,6 +275,54 @@ mod tests {
         assert_eq!(faults("x".repeat(BODY_MAX + 1)), 1);
         assert_eq!(faults("😀".repeat(BODY_MAX / 2)), 0);
         assert_eq!(faults("😀".repeat(BODY_MAX / 2 + 1)), 1);
+    }
+
+    fn faults(request: RequestSpec) -> Vec<String> {
+        let mut faults = Vec::new();
+        LoadSpec { requests: vec![request], ..LoadSpec::default() }.bound_faults(&mut faults);
+        faults
+    }
+
+    #[test]
+    fn a_body_has_no_nul() {
+        let request = |body: &str| RequestSpec { body: body.to_owned(), ..load(&[0]).requests.remove(0) };
+        assert!(faults(request("\u{1}\r\n😀")).is_empty());
+        assert_eq!(faults(request("a\0b")), ["A body has no NUL and no unpaired surrogate."]);
+    }
+
+    #[test]
+    fn a_path_has_no_dot_segment() {
+        let request = |path: &str| RequestSpec { path: path.to_owned(), ..load(&[0]).requests.remove(0) };
+        for path in ["/shop/..#/x", "/shop/..", "/.?a", "/%2E./a", "/a/%2e#"] {
+            assert_eq!(faults(request(path)), ["A path has no . or .. between slashes."], "{path}");
+        }
+        for path in ["/shop/...", "/.well-known/a", "/a..#/x", "/#/.a"] {
+            assert!(faults(request(path)).is_empty(), "{path}");
+        }
+    }
+
+    #[test]
+    fn a_header_has_no_credentials_and_no_control_characters() {
+        for name in [
+            "Authorization",
+            "x-api_key",
+            "X-ApiKey",
+            "access-key-id",
+            "accesskey",
+            "X-Private_Key",
+            "X-JWT",
+            "X-CSRF",
+            "x-amz-signature",
+            "x-pwd",
+        ] {
+            assert!(header_fault(name, "a").unwrap().contains("credentials such as"), "{name}");
+        }
+        for name in ["accept", "x-key", "x-access", "x-private"] {
+            assert_eq!(header_fault(name, "a"), None, "{name}");
+        }
+        for value in ["a\0", "a\r\nb: c", "\u{7f}"] {
+            assert!(header_fault("x-a", value).unwrap().contains("printable ASCII"), "{value:?}");
+        }
     }
 
     #[test]

@@ -36,7 +36,7 @@ pub(crate) struct LinkNamespaces {
 }
 
 /// Runs the link until standard input ends. Each line of input is a `LinkCondition`, and is answered by the `LinkCounters`
-/// since the line before.
+/// since the line before. Packets that still wait are delivered first, so that they count in the row that sent them.
 pub fn run_link() -> Result<()> {
     let make = |address, peer, loopback| TunNamespace::make(address, peer, loopback).map_err(Error::other);
     let mut ends = [make(PROXIES, CLIENTS, true)?, make(CLIENTS, PROXIES, false)?];
@@ -69,6 +69,11 @@ pub fn run_link() -> Result<()> {
                 return Ok(());
             }
             let condition: LinkCondition = serde_json::from_str(&line)?;
+            for (from, direction) in directions.iter_mut().enumerate() {
+                for packet in direction.flush() {
+                    write(ends[1 - from].device(), &packet)?;
+                }
+            }
             let now = kernel_counters(&mut ends)?;
             print(&counted(&mut directions, before, now)?)?;
             before = now;
@@ -173,6 +178,12 @@ impl LinkDirection {
         Some(packet)
     }
 
+    /// Returns all packets that wait, before they are due.
+    fn flush(&mut self) -> VecDeque<Vec<u8>> {
+        self.counters.forwarded += self.queue.len() as u64;
+        self.queue.drain(..).map(|(_, packet)| packet).collect()
+    }
+
     /// SplitMix64 (Steele, Lea, Flood 2014): the same numbers for the same seed, on every machine.
     fn next_random(&mut self) -> u64 {
         self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -236,5 +247,22 @@ mod tests {
             direction.accept(b"many", now);
         }
         assert_eq!(direction.counters.overflowed, 1);
+    }
+
+    #[test]
+    fn each_packet_counts_in_the_row_that_sent_it() {
+        let mut direction = lossy(7);
+        for packets in [1_000, 3] {
+            let now = Instant::now();
+            for _ in 0..packets {
+                direction.accept(b"many", now);
+            }
+            let waiting = direction.flush().len() as u64;
+            let LinkCounters { packets: taken, lost, overflowed, forwarded, .. } =
+                std::mem::take(&mut direction.counters);
+            assert_eq!((taken, forwarded), (packets, waiting));
+            assert_eq!(taken, lost + overflowed + forwarded);
+            assert_eq!(direction.take_due(now + Duration::from_millis(30)), None);
+        }
     }
 }

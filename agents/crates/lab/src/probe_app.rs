@@ -34,7 +34,7 @@ const CHUNK_BYTES: usize = 1024;
 const EVENTS: u32 = 20;
 const PAUSE: Duration = Duration::from_millis(2);
 
-type Body = UnsyncBoxBody<Bytes, Infallible>;
+type ProbeBody = UnsyncBoxBody<Bytes, Infallible>;
 
 /// Serves until the process ends. `listener` is a TCP socket that does not block.
 pub(crate) fn serve(listener: OwnedFd) -> Result<()> {
@@ -57,7 +57,7 @@ async fn serve_connection(stream: TcpStream) {
     }
 }
 
-async fn respond(mut request: Request<Incoming>) -> Result<Response<Body>> {
+async fn respond(mut request: Request<Incoming>) -> Result<Response<ProbeBody>> {
     let is = |probe: BenchmarkProbe| request.uri().path() == probe.path();
     if is(BenchmarkProbe::Json) {
         return Ok(response("application/json", Full::from(JSON).boxed_unsync()));
@@ -79,20 +79,20 @@ async fn respond(mut request: Request<Incoming>) -> Result<Response<Body>> {
     Ok(status(StatusCode::NOT_FOUND))
 }
 
-fn status(status: StatusCode) -> Response<Body> {
+fn status(status: StatusCode) -> Response<ProbeBody> {
     let mut response = Response::new(Full::default().boxed_unsync());
     *response.status_mut() = status;
     response
 }
 
-fn response(content_type: &'static str, body: Body) -> Response<Body> {
+fn response(content_type: &'static str, body: ProbeBody) -> Response<ProbeBody> {
     let mut response = Response::new(body);
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
     response
 }
 
 /// Returns a response in parts, with a pause before each but the first.
-fn paced(content_type: &'static str, parts: u32, part: fn(u32) -> Bytes) -> Response<Body> {
+fn paced(content_type: &'static str, parts: u32, part: fn(u32) -> Bytes) -> Response<ProbeBody> {
     let parts = unfold(0, move |number| async move {
         if number == parts {
             return None;
@@ -115,7 +115,7 @@ fn monotonic() -> Duration {
 }
 
 /// Switches to WebSocket (RFC 6455, section 4.2.2) and echoes every message.
-fn upgrade(request: &mut Request<Incoming>) -> Response<Body> {
+fn upgrade(request: &mut Request<Incoming>) -> Response<ProbeBody> {
     let Some(key) = request.headers().get(SEC_WEBSOCKET_KEY) else { return status(StatusCode::BAD_REQUEST) };
     let Ok(accept) = HeaderValue::from_str(&derive_accept_key(key.as_bytes())) else {
         return status(StatusCode::BAD_REQUEST);

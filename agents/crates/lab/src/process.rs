@@ -7,14 +7,16 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Command, ExitCode};
+use std::process::{Child, Command, ExitCode, ExitStatus};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use fairlead_model::LabApp;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
-use rustix::process::{Pid, PidfdFlags, Signal, getppid, kill_process_group, pidfd_open};
+use rustix::process::{
+    Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, getppid, kill_process_group, pidfd_open, waitid,
+};
 use rustls::ServerConfig;
 use rustls::crypto::aws_lc_rs;
 use rustls::pki_types::pem::PemObject;
@@ -80,8 +82,8 @@ pub fn enter_network(file: &Path) -> Result<()> {
     fairlead_network::join(std::fs::File::open(file)?.as_fd())
 }
 
-/// Runs a program in a process group of its own until standard input ends, or until the program does. A guard ends the
-/// group, so that it also ends with this process.
+/// Runs a program in a process group of its own until standard input ends, or until the program does. Its group ends with
+/// it. A guard ends the group too, so that it also ends with this process.
 pub fn run_peer(program: &Path, arguments: &[OsString]) -> Result<ExitCode> {
     let mut child =
         Command::new(program).args(arguments).stdin(std::process::Stdio::null()).process_group(0).spawn()?;
@@ -94,10 +96,31 @@ pub fn run_peer(program: &Path, arguments: &[OsString]) -> Result<ExitCode> {
             return Err(error);
         }
     };
-    let status = child.wait()?;
+    let status = wait_for_leader(&mut child)?;
     guard.kill()?;
     guard.wait()?;
     Ok(if status.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Waits for the leader of a process group, then kills the rest of the group.
+fn wait_for_leader(leader: &mut Child) -> Result<ExitStatus> {
+    let group = Pid::from_child(leader);
+    // An unreaped leader keeps its id, so the id is not yet that of another group.
+    while let Err(error) = waitid(WaitId::Pid(group), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT) {
+        if error != Errno::INTR {
+            return Err(error.into());
+        }
+    }
+    kill_group(group)?;
+    leader.wait()
+}
+
+/// Kills without a drain: no connection matters any more. A group that is already gone is no failure.
+fn kill_group(group: Pid) -> Result<()> {
+    match kill_process_group(group, Signal::KILL) {
+        Err(error) if error != Errno::SRCH => Err(error.into()),
+        _ => Ok(()),
+    }
 }
 
 /// Waits until standard input ends or the process `parent` does, then kills the process group `group`.
@@ -117,11 +140,7 @@ pub fn run_guard(parent: i32, group: i32) -> Result<()> {
             }
         }
     }
-    // Kills without a drain: no connection matters any more. A group that is already gone is no failure.
-    match kill_process_group(group, Signal::KILL) {
-        Err(error) if error != Errno::SRCH => Err(error.into()),
-        _ => Ok(()),
-    }
+    kill_group(group)
 }
 
 fn loopback(port: u16) -> SocketAddr {
@@ -173,4 +192,32 @@ fn until_input_ends(threads: impl IntoIterator<Item = JoinHandle<Result<()>>>) -
     }
     std::io::stdin().read_to_end(&mut Vec::new())?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::BufRead;
+    use std::process::Stdio;
+
+    use rustix::event::Timespec;
+
+    use super::*;
+
+    #[test]
+    fn a_group_ends_with_its_leader() {
+        let mut leader = Command::new("sh")
+            .args(["-c", "sleep 1000 & echo $!; exit 3"])
+            .stdout(Stdio::piped())
+            .process_group(0)
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        std::io::BufReader::new(leader.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let pid = Pid::from_raw(line.trim().parse().unwrap()).unwrap();
+        let other = pidfd_open(pid, PidfdFlags::empty()).unwrap();
+        assert_eq!(wait_for_leader(&mut leader).unwrap().code(), Some(3));
+        let patience = Timespec { tv_sec: 10, tv_nsec: 0 };
+        let ended = poll(&mut [PollFd::new(&other, PollFlags::IN)], Some(&patience)).unwrap();
+        assert_eq!(ended, 1, "{pid:?} still runs");
+    }
 }

@@ -25,8 +25,11 @@ impl LabFolder {
             tracing::warn!(%error, "folders of former labs stay");
         }
         let folder = tempfile::Builder::new().prefix(PREFIX).tempdir_in(parent)?;
-        let lock = File::create_new(folder.path().join(LOCK))?;
+        // Gets its name once it is locked: a free lock is that of a dead lab.
+        let unlocked = folder.path().join("unlocked");
+        let lock = File::create_new(&unlocked)?;
         lock.lock()?;
+        std::fs::rename(unlocked, folder.path().join(LOCK))?;
         // Workers of some proxies run as another user and read below it; secrets have modes of their own.
         std::fs::set_permissions(folder.path(), Permissions::from_mode(0o711))?;
         Ok(Self { folder, _lock: lock })
@@ -60,12 +63,16 @@ fn remove_stale(parent: &Path) -> io::Result<()> {
         }
         let flags = i32::try_from(OFlags::NOFOLLOW.bits()).unwrap_or_default();
         let lock = OpenOptions::new().read(true).custom_flags(flags).open(entry.path().join(LOCK));
-        match lock.map(|lock| lock.try_lock()) {
-            Ok(Ok(())) => std::fs::remove_dir_all(entry.path())?,
-            Ok(Err(TryLockError::WouldBlock)) => {}
-            Ok(Err(TryLockError::Error(error))) => return Err(error),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        let lock = match lock {
+            Ok(lock) => lock,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
             Err(error) => return Err(error),
+        };
+        // Holds the lock until the folder is gone, so that no other lab removes it too.
+        match lock.try_lock() {
+            Ok(()) => std::fs::remove_dir_all(entry.path())?,
+            Err(TryLockError::WouldBlock) => {}
+            Err(TryLockError::Error(error)) => return Err(error),
         }
     }
     Ok(())
@@ -95,5 +102,18 @@ mod tests {
         expected.sort();
         assert_eq!(left, expected);
         assert!(parent.path().join("other").join(LOCK).exists());
+    }
+
+    #[test]
+    fn labs_that_start_at_once_keep_their_folders() {
+        let parent = tempfile::tempdir().unwrap();
+        let start = || {
+            let labs: Vec<_> = (0..100).map(|_| LabFolder::create(parent.path()).unwrap()).collect();
+            labs.iter().all(|lab| lab.path().join(LOCK).exists())
+        };
+        std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..4).map(|_| scope.spawn(start)).collect();
+            assert!(threads.into_iter().all(|thread| thread.join().unwrap()));
+        });
     }
 }

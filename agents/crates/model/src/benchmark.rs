@@ -104,8 +104,10 @@ pub struct LinkCounters {
     pub packets: u64,
     /// Packets that it dropped by chance.
     pub lost: u64,
-    /// Packets that it dropped because its queue was full, and those that the kernel had no room for.
+    /// Packets that it dropped because its queue was full, and those that the kernel had no room for. The latter are not
+    /// among `packets`.
     pub overflowed: u64,
+    /// Packets that it delivered, also those that still waited at the end.
     pub forwarded: u64,
     /// Packets that the kernel counts as sent into the link. They are those that the emulator took.
     pub kernel_sent: u64,

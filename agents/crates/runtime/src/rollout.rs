@@ -233,10 +233,8 @@ impl AppState {
             }
             RolloutEvent::Sleep => {
                 let is_settled = self.pending.is_none() && self.switching.is_none() && self.waking.is_none();
-                if let Some(spec) = self.desired.as_ref().filter(|_| is_settled)
-                    && let Some(scale) = &spec.autoscaling
-                {
-                    self.autoscaler.sleep(scale);
+                if is_settled && self.may_sleep() {
+                    self.autoscaler.sleep();
                 }
             }
             RolloutEvent::Tick => {}
@@ -250,6 +248,12 @@ impl AppState {
             None => spec.instances.max(1),
         };
         usize::try_from(count).unwrap_or(1)
+    }
+
+    /// True if the app's minimum of instances is 0.
+    pub(crate) fn may_sleep(&self) -> bool {
+        let scale = self.desired.as_ref().and_then(|spec| spec.autoscaling.as_ref());
+        scale.is_some_and(|scale| scale.instances_min == 0)
     }
 
     /// True if the app is idle and sleeps: only processes that stay awake run.

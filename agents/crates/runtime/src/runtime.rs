@@ -197,6 +197,7 @@ enum Message {
     App(AppKey, RolloutEvent),
     Launched(Arc<InstanceSpec>),
     HasStopped(AppKey, oneshot::Sender<bool>),
+    Sleep(AppKey, oneshot::Sender<bool>),
     StopAll(oneshot::Sender<()>),
 }
 
@@ -247,9 +248,13 @@ impl Runtime {
         self.send(Message::App(key, RolloutEvent::Wake));
     }
 
-    /// Puts an app to sleep as if it had no requests, if it may sleep. The next request wakes it.
-    pub fn sleep(&self, key: AppKey) {
-        self.send(Message::App(key, RolloutEvent::Sleep));
+    /// Puts an app to sleep as if it had no requests. The next request wakes it. Returns false if its minimum of instances is
+    /// not 0; then nothing changes.
+    pub async fn sleep(&self, key: AppKey) -> bool {
+        let (answer, wait) = oneshot::channel();
+        self.send(Message::Sleep(key, answer));
+        // Without an answer the process exits.
+        wait.await.unwrap_or(false)
     }
 
     /// Returns true if the desired state applied last has no such app, and nothing of it runs any more.

@@ -57,7 +57,7 @@ fn capabilities() -> String {
     let names: Vec<&str> = rows
         .expect("the rows of the table")
         .lines()
-        .filter_map(|row| row.strip_prefix("  ")?.split(": ").next())
+        .filter_map(|row| row.strip_prefix("  ")?.split(':').next())
         .filter(|name| !name.starts_with(' '))
         .map(|name| name.trim_matches('\''))
         .collect();

@@ -127,7 +127,7 @@ test('a bad file stops no deployment, and the last plan stays', async () => {
     ['{', 'it is not JSON.'],
     [file('Nightly', { concurrency: [0] }), 'plan.concurrency.0: '],
     [file('Nightly', { labApp: { speed: 1 } }), 'plan.labApp: '],
-    [file('x'.repeat(300_000)), 'it has more than 256 KiB.'],
+    [file('x'.repeat(70_000)), 'it has more than 64 KiB.'],
   ] as const) {
     const sentences = await build(appId, content);
     expect(sentences.at(-1)).toContain(`The benchmark plan of fairlead.bench.json is not used: ${why}`);

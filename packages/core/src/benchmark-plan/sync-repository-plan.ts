@@ -8,7 +8,7 @@ import { type PlanDocument, planDocumentSchema } from './schema.ts';
 import { auditedPlan } from './update-plan.ts';
 
 const FILE = 'fairlead.bench.json';
-const bytesMax = 256 * 1024;
+const bytesMax = 64 * 1024;
 const actor = { kind: 'system', reason: FILE } as const;
 
 interface Where {

@@ -81,7 +81,9 @@ pub(crate) struct AppSleeper {
 impl AppSleeper {
     /// Waits until the app has no instance and the proxy has a table without one. The error is a sentence.
     async fn sleep(&mut self, key: &AppKey) -> Result<(), String> {
-        self.runtime.sleep(key.clone());
+        if !self.runtime.sleep(key.clone()).await {
+            return Err("the app can't sleep: its minimum of instances must be 0".to_owned());
+        }
         let is_asleep = |view: &Arc<RuntimeView>| view.upstreams.get(key).is_none_or(Vec::is_empty);
         let slept = async {
             let generation = self.view.wait_for(is_asleep).await?.generation;
@@ -89,10 +91,7 @@ impl AppSleeper {
         };
         match timeout(SLEEP_TIMEOUT, slept).await {
             Ok(slept) => slept.map_err(|_| "the agent is stopping".to_owned()),
-            Err(_) => Err(format!(
-                "the app did not sleep within {} s: its minimum of instances must be 0",
-                SLEEP_TIMEOUT.as_secs()
-            )),
+            Err(_) => Err(format!("the app did not sleep within {} s", SLEEP_TIMEOUT.as_secs())),
         }
     }
 }

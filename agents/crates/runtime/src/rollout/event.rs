@@ -82,7 +82,7 @@ pub enum RolloutEvent {
     Load(Load),
     /// Reports a request that waits for a sleeping app.
     Wake,
-    /// Asks for the app to sleep now.
+    /// Asks for the app to sleep now, if its minimum of instances is 0.
     Sleep,
     /// Reports that time has passed. Always safe.
     Tick,

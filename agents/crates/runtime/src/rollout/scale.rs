@@ -77,10 +77,10 @@ impl Autoscaler {
         slept
     }
 
-    /// Reduces the app to its minimum, which is zero if it may sleep.
-    pub(super) fn sleep(&mut self, scale: &Autoscaling) {
+    /// Stops all instances of an app that may sleep.
+    pub(super) fn sleep(&mut self) {
         self.seen.clear();
-        self.count = Some(scale.instances_min);
+        self.count = Some(0);
     }
 
     /// Records the load of another second.
@@ -220,9 +220,7 @@ mod tests {
         assert_eq!(autoscaler.count(&plain, 3), 1);
         autoscaler.take(&plain, 3, &in_flight(1), Duration::from_secs(402));
         assert_eq!(autoscaler.count(&plain, 3), 3, "awake, it has what was set");
-        autoscaler.sleep(&plain);
+        autoscaler.sleep();
         assert_eq!(autoscaler.count(&plain, 3), 0);
-        autoscaler.sleep(&Autoscaling { instances_min: 2, ..plain });
-        assert_eq!(autoscaler.count(&Autoscaling { instances_min: 2, ..plain }, 3), 2, "it may not sleep");
     }
 }

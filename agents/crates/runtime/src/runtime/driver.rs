@@ -211,6 +211,14 @@ impl RuntimeDriver {
                 // A dropped receiver no longer waits.
                 answer.send(self.applied && !is_known && !self.workers.contains_key(&key) && !runs).ok();
             }
+            Message::Sleep(key, answer) => {
+                let may_sleep = self.apps.get(&key).is_some_and(AppState::may_sleep);
+                if may_sleep {
+                    self.event(&key, RolloutEvent::Sleep).await;
+                }
+                // A dropped receiver no longer waits.
+                answer.send(may_sleep).ok();
+            }
             Message::StopAll(done) => self.stop_all(done).await,
         }
     }

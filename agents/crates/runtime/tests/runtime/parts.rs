@@ -229,7 +229,7 @@ async fn an_app_that_nobody_asks_sleeps_also_over_a_restart_and_a_call_wakes_it(
     gone(before.pid).await;
     gone(worker).await;
     server.restart_agent().await;
-    server.desire([spec]);
+    server.desire([spec.clone()]);
     server.until("sleep after a restart", asleep).await;
     server.runtime.wake(key("app_a"));
     let woken = web(server.healthy(2).await);
@@ -238,5 +238,11 @@ async fn an_app_that_nobody_asks_sleeps_also_over_a_restart_and_a_call_wakes_it(
     server
         .until("the time it took", |view| view.wakes.get(&key("app_a")).filter(|wakes| wakes.count == 1).copied())
         .await;
+    assert!(server.runtime.sleep(key("app_a")).await);
+    server.until("sleep of a benchmark", asleep).await;
+    let kept = spec.autoscaling.clone().map(|scale| Autoscaling { instances_min: 1, ..scale });
+    server.desire([AppSpec { autoscaling: kept, ..spec }]);
+    server.healthy(2).await;
+    assert!(!server.runtime.sleep(key("app_a")).await, "its minimum of instances is 1");
     server.end().await;
 }

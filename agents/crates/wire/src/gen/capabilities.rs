@@ -5,7 +5,7 @@ pub const CAPABILITIES: [&str; 39] = [
     "autoscaling",
     "benchmark",
     "benchmark.gate",
-    "benchmark.gate_relative':",
+    "benchmark.gate_relative",
     "benchmark.http3",
     "benchmark.lab",
     "benchmark.latency",

@@ -500,6 +500,19 @@ fn an_app_that_nobody_asks_sleeps_and_the_next_request_wakes_it_also_after_a_res
 }
 
 #[test]
+fn an_app_with_a_minimum_of_instances_is_never_put_to_sleep() {
+    let scale = sleepy().autoscaling.map(|scale| Autoscaling { instances_min: 2, ..scale });
+    let mut world = World::new(AppRecord { scaled: Some(4), ..AppRecord::default() });
+    world.desire(AppSpec { autoscaling: scale, ..sleepy() });
+    world.bring_all_up();
+    world.drain();
+    let instances = |world: &World| world.active().iter().map(|(_, count, _)| *count).sum::<usize>();
+    assert_eq!((instances(&world), world.state().may_sleep()), (4, false));
+    world.event(RolloutEvent::Sleep);
+    assert_eq!(instances(&world), 4);
+}
+
+#[test]
 fn a_former_release_starts_with_a_request_and_sleeps_again_if_it_never_becomes_healthy() {
     let former = AppSpec { release_environment: Some(key().environment), ..sleepy() };
     let mut world = World::new(AppRecord::default());
