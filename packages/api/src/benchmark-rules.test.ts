@@ -1,5 +1,7 @@
 // Tests that scenarios which act on an app or its server need what the same action needs elsewhere.
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { updateConfig } from '@fairlead/core/app';
+import { autoscalingSchema } from '@fairlead/core/config';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { startTestApi, type TestApi } from './testing/index.ts';
 
 type Caller = ReturnType<TestApi['caller']>;
@@ -20,8 +22,12 @@ beforeAll(async () => {
   await api.world.advance(app.deploymentId ?? '');
   await api.world.finish(app.deploymentId ?? '');
   ({ appId } = app);
+  const autoscaling = autoscalingSchema.parse({ instancesMin: 0, instancesMax: 1 });
+  await api.world.tenant((ctx) => updateConfig(ctx, { appId, settings: { autoscaling } }));
 });
 afterAll(() => api.close());
+// The queue of an app is bounded.
+beforeEach(() => api.world.system(({ tx }) => tx.benchmarkRun.deleteMany({})));
 
 const start = (caller: Caller, scenario: string) =>
   caller.benchmark.create({

@@ -46,7 +46,7 @@ export const serverErrors = {
     'The queue of this server is full: 20 benchmarks wait or run there. Wait for one to end, or cancel one.',
   ),
   'benchmark.app_queue_full': conflict(
-    '5 benchmarks of this app already wait or run on the server. Wait for one to end, or cancel one.',
+    'This app already has 5 benchmarks that wait or run on the server. Wait for one to end, or cancel one.',
   ),
   'benchmark.already_finished': conflict('This benchmark run has already finished.'),
   'benchmark.not_publishable': conflict(

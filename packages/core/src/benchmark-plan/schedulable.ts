@@ -1,6 +1,5 @@
 // Requires that a plan may have a schedule: one runs without a person whose permissions could be asked for.
-import type { BenchmarkPlan } from '../benchmark/index.ts';
-import { mayChangeData } from '../benchmark/load.ts';
+import { type BenchmarkPlan, mayChangeData } from '../benchmark/index.ts';
 import { LIVE_SCENARIOS } from '../benchmark/schema.ts';
 import { AppError } from '../kernel/index.ts';
 

@@ -1,6 +1,6 @@
 // Renames a saved plan or replaces its content, unless another member changed it first.
 import { changedFields, recordAudit } from '../audit/index.ts';
-import { redactLoad } from '../benchmark/load.ts';
+import { redactLoad } from '../benchmark/index.ts';
 import { benchmarkPlanSchema } from '../benchmark/schema.ts';
 import { AppError, type Ctx, isUniqueViolation } from '../kernel/index.ts';
 import { requireSchedulable } from './schedulable.ts';

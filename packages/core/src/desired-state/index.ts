@@ -1,4 +1,6 @@
+export { benchmarkPlan } from './benchmark-plan.ts';
 export {
+  missingBenchmarkCapability,
   missingBuildCapability,
   missingCapability,
   missingCapabilityMessage,

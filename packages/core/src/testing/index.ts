@@ -107,7 +107,10 @@ export async function testWorld(database: Database, name = 'acme', clock = testC
         name: 'local',
         publicKey: new Uint8Array(32),
         isLocal: true,
-        capabilities: ['inspect', 'benchmark', 'benchmark.load'] satisfies Capability[],
+        capabilities: [
+          ...(['inspect', 'benchmark', 'benchmark.http3', 'benchmark.lab'] satisfies Capability[]),
+          ...(['benchmark.latency', 'benchmark.load', 'benchmark.scenarios'] satisfies Capability[]),
+        ],
         connectedGateway: 'test-gateway',
         connectedAt: clock.now(),
         lastSeenAt: clock.now(),
