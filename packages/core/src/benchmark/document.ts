@@ -3,7 +3,6 @@
 import { runIdSchema } from '@fairlead/contract/ids';
 import { z } from 'zod';
 import { describeLoad } from './load.ts';
-import { machineNoiseSchema } from './noise.ts';
 import {
   type BenchmarkProgram,
   type BenchmarkScenarioName,
@@ -12,6 +11,7 @@ import {
   benchmarkProbeSchema,
   benchmarkStateSchema,
   linkReportSchema,
+  machineNoiseSchema,
   storedPlanSchema,
   thresholdResultSchema,
 } from './schema.ts';

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { isNoisy, type MachineNoise, otherShare, stealShare } from './noise.ts';
+import { isNoisy, otherShare, stealShare } from './noise.ts';
+import type { MachineNoise } from './schema.ts';
 
 const calm: MachineNoise = { machineCpuUs: 2_000_000, otherCpuUs: 60_000, stealUs: 0, frequencyMhz: 2400 };
 

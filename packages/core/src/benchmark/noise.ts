@@ -1,18 +1,6 @@
-// Noise of the machine beside a measurement: time of other processes, and time that the hypervisor took. Pure.
-import { z } from 'zod';
-
-const count = z.number().int().min(0);
-
-/** CPU time and clock frequency of the machine in the measured time of a row. */
-export const machineNoiseSchema = z.object({
-  machineCpuUs: count.describe('CPU time of all cores in microseconds, idle too.'),
-  otherCpuUs: count
-    .nullable()
-    .describe('CPU time of all processes but proxy, app and load generator; null if one of these is not known.'),
-  stealUs: count.describe('CPU time that the hypervisor gave to other machines.'),
-  frequencyMhz: count.nullable().describe('Mean clock frequency of the cores; null if the machine does not show it.'),
-});
-export type MachineNoise = z.infer<typeof machineNoiseSchema>;
+// Noise of the machine beside a measurement: time of other processes, and time that the hypervisor took. Pure; the browser uses
+// it too, so it imports no schema.
+import type { MachineNoise } from './schema.ts';
 
 /** Share of the machine's CPU from which other processes distort a row. */
 const OTHER_SHARE_MAX = 0.1;

@@ -1,7 +1,6 @@
 // Figures of a stored row, and whether a request for a path reaches a domain. Pure.
 import { decodeHistogram, quantileMs } from '@fairlead/contract/histogram';
 import { z } from 'zod';
-import { machineNoiseSchema } from './noise.ts';
 import {
   type BenchmarkRowView,
   benchmarkPhaseSchema,
@@ -9,6 +8,7 @@ import {
   benchmarkProtocolSchema,
   benchmarkTargetSchema,
   linkReportSchema,
+  machineNoiseSchema,
   networkPathSchema,
 } from './schema.ts';
 

@@ -14,7 +14,6 @@ import { z } from 'zod';
 import { countedPageSchema, pageInputSchema, searchSchema } from '../kernel/page.ts';
 import { nameSchema } from '../kernel/text.ts';
 import { headerFault, loadMethods, PATH_CHARS_MAX, plainLoad } from './load.ts';
-import { machineNoiseSchema } from './noise.ts';
 import { LIVE_SCENARIOS, PROBES, plainPlan, planFaults } from './plan.ts';
 
 /** All but `proxy` and `direct` are for the lab only. */
@@ -271,6 +270,19 @@ export const benchmarkFactsSchema = z.object({
 export type BenchmarkFacts = z.infer<typeof benchmarkFactsSchema>;
 
 const countSchema = z.number().int().min(0);
+
+/** CPU time and clock frequency of the machine in the measured time of a row. */
+export const machineNoiseSchema = z.object({
+  machineCpuUs: countSchema.describe('CPU time of all cores in microseconds, idle too.'),
+  otherCpuUs: countSchema
+    .nullable()
+    .describe('CPU time of all processes but proxy, app and load generator; null if one of these is not known.'),
+  stealUs: countSchema.describe('CPU time that the hypervisor gave to other machines.'),
+  frequencyMhz: countSchema
+    .nullable()
+    .describe('Mean clock frequency of the cores; null if the machine does not show it.'),
+});
+export type MachineNoise = z.infer<typeof machineNoiseSchema>;
 
 /** Emulated link during a row. Counts are packets of both directions, from the first connection of the row to its end. */
 export const linkReportSchema = z.object({

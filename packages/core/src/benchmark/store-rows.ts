@@ -13,13 +13,13 @@ import {
 import { encodeHistogram, histogramFromWire } from '@fairlead/contract/histogram';
 import { newId } from '@fairlead/contract/ids';
 import { AppError, clipText, type OrganizationCtx } from '../kernel/index.ts';
-import type { MachineNoise } from './noise.ts';
 import type { PROBES } from './plan.ts';
 import type {
   BenchmarkProgram,
   BenchmarkProtocolName,
   BenchmarkTargetName,
   LinkReport,
+  MachineNoise,
   NetworkPathName,
   StoredPlan,
 } from './schema.ts';
