@@ -52,7 +52,7 @@ mod tests {
 
     #[test]
     fn a_plan_is_never_longer_than_its_file() {
-        // Written out, each number has 309 digits.
+        // Each number has 309 digits in full.
         let plan = format!("[{}0]", "9e307,".repeat((BYTES_MAX - 3) / 6));
         assert!(plan.len() <= BYTES_MAX);
         assert_eq!(read_text(Some(plan.as_bytes())), (Some(plan), None));
