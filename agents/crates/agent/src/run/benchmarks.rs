@@ -33,7 +33,7 @@ pub(crate) enum BenchmarkEvent {
     /// The lab has started its programs, or failed to. The number is that of the rows that can be measured.
     Programs(Vec<BenchmarkProgram>, u32),
     /// A row was measured.
-    Row(BenchmarkRow),
+    Row(Box<BenchmarkRow>),
     /// The second phase of a scenario begins.
     Begins(BenchmarkScenario),
     /// The second phase of a scenario is over.
@@ -133,7 +133,7 @@ impl Benchmarks {
         match event {
             BenchmarkEvent::Row(row) => {
                 let Some(running) = &mut self.running else { return Ok(()) };
-                running.status.rows.push(row);
+                running.status.rows.push(*row);
                 running.save(local)
             }
             BenchmarkEvent::Programs(programs, rows_total) => {
@@ -234,7 +234,7 @@ struct Reporter {
 
 impl RunObserver for Reporter {
     fn row(&mut self, row: &BenchmarkRow) {
-        send_event(&self.events, BenchmarkEvent::Row(row.clone()));
+        send_event(&self.events, BenchmarkEvent::Row(Box::new(row.clone())));
     }
 
     fn event_begins(&mut self, scenario: BenchmarkScenario) {
