@@ -65,9 +65,9 @@ test('a gate compares with the live release, and its card shows both and the mis
     .locator('section, div')
     .filter({ has: page.getByRole('heading', { name: 'Benchmark gate' }) })
     .last();
-  await expect(page.getByText('Round 3, live release')).toBeVisible();
+  await expect(page.getByText('Round 3, live')).toBeVisible();
   await expect(page.getByText('p50 at most 0.001 × live')).toBeVisible();
   await expect(page.getByText(/^\d+\.\d\d × \(\d+\.\d\d to \d+\.\d\d\)/)).toBeVisible();
-  await expect(card).toContainText('Missed');
+  await expect(card).toContainText('Failed');
   await checkAppearance(page);
 });

@@ -53,7 +53,7 @@ function GateFigures({ gate }: { readonly gate: Gate }) {
           <GateRound key={row.round} name={`Round ${row.round + 1}`} row={row} />
         ))}
         {gate.liveRows.map((row) => (
-          <GateRound key={`live ${row.round}`} name={`Round ${row.round + 1}, live release`} row={row} />
+          <GateRound key={`live ${row.round}`} name={`Round ${row.round + 1}, live`} row={row} />
         ))}
       </ol>
       <ul className="mt-1.5 flex flex-col gap-0.5 text-sm">
