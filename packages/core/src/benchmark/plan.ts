@@ -35,6 +35,23 @@ export const PROBES = ['json', 'upload', 'stream-first-byte', 'stream', 'sse', '
 /** Most clients of a latency probe: more would measure their queue. */
 const PROBE_CONCURRENCY_MAX = 64;
 
+/** Targets, in the order of the lab. All but `proxy` and `direct` are for the lab only. */
+export const TARGETS = [
+  'proxy',
+  'direct',
+  'floor',
+  'nginx',
+  'haproxy',
+  'envoy',
+  'caddy',
+  'traefik',
+  'h2o',
+  'kamal-proxy',
+  'spooky',
+] as const;
+/** Programs that answer in the lab. `own` is Fairlead's small app. */
+export const LAB_SERVERS = ['own', 'node-cluster', 'uvicorn', 'puma'] as const;
+
 const HTTP3_TARGETS: readonly BenchmarkTargetName[] = ['proxy', 'envoy', 'caddy', 'traefik', 'kamal-proxy', 'spooky'];
 
 /** True if a target can be measured with a protocol. Apps speak HTTP/1.1. The agent has the same table. */

@@ -14,22 +14,9 @@ import { z } from 'zod';
 import { countedPageSchema, pageInputSchema, searchSchema } from '../kernel/page.ts';
 import { nameSchema } from '../kernel/text.ts';
 import { headerFault, loadMethods, PATH_CHARS_MAX, plainLoad } from './load.ts';
-import { LIVE_SCENARIOS, PROBES, plainPlan, planFaults } from './plan.ts';
+import { LAB_SERVERS, LIVE_SCENARIOS, PROBES, plainPlan, planFaults, TARGETS } from './plan.ts';
 
-/** All but `proxy` and `direct` are for the lab only. */
-export const benchmarkTargetSchema = z.enum([
-  'proxy',
-  'direct',
-  'floor',
-  'nginx',
-  'haproxy',
-  'envoy',
-  'caddy',
-  'traefik',
-  'h2o',
-  'kamal-proxy',
-  'spooky',
-]);
+export const benchmarkTargetSchema = z.enum(TARGETS);
 /** `http1-cleartext` is for the lab only. */
 export const benchmarkProtocolSchema = z.enum(['http1', 'http2', 'http3', 'http1-cleartext']);
 /** Event while the load runs. Scenarios with an event are measured before, during and after it. */
@@ -63,8 +50,7 @@ export const benchmarkPhaseSchema = z.enum([
   'stage-9',
   'stage-10',
 ]);
-/** Program that answers in the lab. `own` is Fairlead's small app. */
-export const labServerSchema = z.enum(['own', 'node-cluster', 'uvicorn', 'puma']);
+export const labServerSchema = z.enum(LAB_SERVERS);
 export type LabServerName = z.infer<typeof labServerSchema>;
 /** Network path of connections to the app, those of the proxy and direct ones alike. Rows of different paths are never compared. */
 export const networkPathSchema = z.enum(['shared-network', 'own-network', 'unix-socket']);

@@ -1,6 +1,6 @@
 'use client';
 // Fields of a plan: upstream, scenario, load, targets, protocols and thresholds.
-import { LIVE_CONCURRENCY_MAX, plainPlan } from '@fairlead/core/benchmark/plan';
+import { LAB_SERVERS, LIVE_CONCURRENCY_MAX, plainPlan, TARGETS } from '@fairlead/core/benchmark/plan';
 import { Checkbox, Field, Input, Select } from '@fairlead/ui/input';
 import dynamic from 'next/dynamic';
 import { ALL_METRICS } from '../../common/threshold/threshold-draft.ts';
@@ -31,20 +31,6 @@ export interface PlanFieldsProps {
 
 const PROTOCOLS = ['http1', 'http2', 'http3'] as const;
 const LAB_PROTOCOLS = ['http1', 'http1-cleartext', 'http2', 'http3'] as const;
-const LAB_TARGETS = [
-  'proxy',
-  'direct',
-  'floor',
-  'nginx',
-  'haproxy',
-  'envoy',
-  'caddy',
-  'traefik',
-  'h2o',
-  'kamal-proxy',
-  'spooky',
-] as const;
-const LAB_SERVERS = ['own', 'node-cluster', 'uvicorn', 'puma'] as const;
 const CONCURRENCY_MAX = 20_000;
 const SECONDS = [1, 2, 5, 10, 30];
 const ROUNDS = [1, 3, 5, 9];
@@ -261,7 +247,7 @@ export function PlanFields({ draft, hosts, onDraft, errorOf }: PlanFieldsProps) 
       {isLab ? (
         <Choices
           legend="Targets"
-          all={LAB_TARGETS}
+          all={TARGETS}
           chosen={draft.targets}
           labels={targetLabel}
           error={errorOf('targets')}
