@@ -19,6 +19,7 @@ use crate::error::BenchError;
 use crate::link::EmulatedLink;
 use crate::mode::Mode;
 use crate::row::{cpu_share, is_generator_saturated};
+use crate::run_document::target_label;
 use crate::tls::client_config;
 use crate::turn::MeasurementTurns;
 
@@ -372,14 +373,7 @@ fn name(target: BenchmarkTarget) -> &'static str {
         BenchmarkTarget::Proxy => "the app through the proxy",
         BenchmarkTarget::Direct => "the app itself",
         BenchmarkTarget::Floor => "the null proxy",
-        BenchmarkTarget::Nginx => "nginx",
-        BenchmarkTarget::Haproxy => "HAProxy",
-        BenchmarkTarget::Envoy => "Envoy",
-        BenchmarkTarget::Caddy => "Caddy",
-        BenchmarkTarget::Traefik => "Traefik",
-        BenchmarkTarget::H2o => "h2o",
-        BenchmarkTarget::KamalProxy => "kamal-proxy",
-        BenchmarkTarget::Spooky => "Spooky",
+        other => target_label(other),
     }
 }
 

@@ -3,6 +3,8 @@
 #![cfg(test)]
 
 mod support;
+#[path = "support/tls.rs"]
+mod tls;
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
@@ -17,12 +19,12 @@ use fairlead_model::{
 use fairlead_tls::LocalAuthority;
 use http::Response;
 use quinn::crypto::rustls::QuicServerConfig;
-use rustls::pki_types::PrivateKeyDer;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 
 use support::{HOST, plan};
+use tls::server_config;
 
 /// Larger than the buffers that take a request at once.
 const BODY_BYTES: usize = 60_000;
@@ -52,20 +54,6 @@ fn expected(number: usize) -> SeenRequest {
     let BenchmarkRequest { method, path, body, .. } = mix().swap_remove(number);
     let kind = format!("kind of {path}");
     (method, path, kind, body.len())
-}
-
-fn server_config(authority: &LocalAuthority, protocol: &[u8]) -> rustls::ServerConfig {
-    let leaf = authority.leaf(HOST).unwrap();
-    let chain = leaf.chain_der.iter().map(|der| der.clone().into()).collect();
-    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-    let mut config = rustls::ServerConfig::builder_with_provider(provider)
-        .with_protocol_versions(&[&rustls::version::TLS13])
-        .unwrap()
-        .with_no_client_auth()
-        .with_single_cert(chain, PrivateKeyDer::Pkcs8(leaf.key_pkcs8_der.clone().into()))
-        .unwrap();
-    config.alpn_protocols = vec![protocol.to_vec()];
-    config
 }
 
 fn record(seen: &Seen, request: &http::request::Parts, body: usize) {
@@ -121,7 +109,7 @@ async fn http1_server(seen: Seen, closes: bool) -> SocketAddr {
 }
 
 async fn http2_server(authority: &LocalAuthority, seen: Seen) -> SocketAddr {
-    let acceptor = TlsAcceptor::from(Arc::new(server_config(authority, b"h2")));
+    let acceptor = TlsAcceptor::from(Arc::new(server_config(authority, HOST, b"h2")));
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     tokio::spawn(async move {
@@ -150,7 +138,7 @@ async fn http2_server(authority: &LocalAuthority, seen: Seen) -> SocketAddr {
 }
 
 fn http3_server(authority: &LocalAuthority, seen: Seen) -> SocketAddr {
-    let config = QuicServerConfig::try_from(server_config(authority, b"h3")).unwrap();
+    let config = QuicServerConfig::try_from(server_config(authority, HOST, b"h3")).unwrap();
     let config = quinn::ServerConfig::with_crypto(Arc::new(config));
     let endpoint = quinn::Endpoint::server(config, "127.0.0.1:0".parse().unwrap()).unwrap();
     let address = endpoint.local_addr().unwrap();

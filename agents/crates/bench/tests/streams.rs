@@ -1,6 +1,9 @@
 //! Tests open loops, timeouts and failures by kind over HTTP/2 and HTTP/3, against independent servers. Counts are exact.
 #![cfg(test)]
 
+#[path = "support/tls.rs"]
+mod tls;
+
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,9 +14,10 @@ use fairlead_bench::{Campaign, CampaignRow, FailureKind, Failures, run_campaign}
 use fairlead_tls::LocalAuthority;
 use http::{Response, StatusCode};
 use quinn::crypto::rustls::QuicServerConfig;
-use rustls::pki_types::PrivateKeyDer;
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
+
+use tls::server_config;
 
 const HOST: &str = "bench.localhost";
 const CLIENTS: u64 = 20;
@@ -49,22 +53,8 @@ impl Faults {
     }
 }
 
-fn server_config(authority: &LocalAuthority, protocol: &[u8]) -> rustls::ServerConfig {
-    let leaf = authority.leaf(HOST).unwrap();
-    let chain = leaf.chain_der.iter().map(|der| der.clone().into()).collect();
-    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-    let mut config = rustls::ServerConfig::builder_with_provider(provider)
-        .with_protocol_versions(&[&rustls::version::TLS13])
-        .unwrap()
-        .with_no_client_auth()
-        .with_single_cert(chain, PrivateKeyDer::Pkcs8(leaf.key_pkcs8_der.clone().into()))
-        .unwrap();
-    config.alpn_protocols = vec![protocol.to_vec()];
-    config
-}
-
 async fn http2_server(authority: &LocalAuthority, faults: Arc<Faults>) -> SocketAddr {
-    let acceptor = TlsAcceptor::from(Arc::new(server_config(authority, b"h2")));
+    let acceptor = TlsAcceptor::from(Arc::new(server_config(authority, HOST, b"h2")));
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     tokio::spawn(async move {
@@ -101,7 +91,7 @@ async fn http2_server(authority: &LocalAuthority, faults: Arc<Faults>) -> Socket
 }
 
 fn http3_server(authority: &LocalAuthority, faults: Arc<Faults>) -> SocketAddr {
-    let config = QuicServerConfig::try_from(server_config(authority, b"h3")).unwrap();
+    let config = QuicServerConfig::try_from(server_config(authority, HOST, b"h3")).unwrap();
     let config = quinn::ServerConfig::with_crypto(Arc::new(config));
     let endpoint = quinn::Endpoint::server(config, "127.0.0.1:0".parse().unwrap()).unwrap();
     let address = endpoint.local_addr().unwrap();

@@ -18,12 +18,12 @@ use tokio::process::{Child, Command};
 use tokio::time::{Instant, sleep, timeout_at};
 
 use crate::certificate::issue;
+use crate::folder::LabFolder;
 use crate::link::LinkNamespaces;
 use crate::peer::{FAIRLEAD, Peer, peer};
 use crate::process::{GUARD, Serving};
 use crate::program::{LabProgram, Values};
 use crate::server::app_server;
-use crate::stale::LabFolder;
 
 /// Time within which a program must serve.
 const START_TIMEOUT: Duration = Duration::from_secs(20);

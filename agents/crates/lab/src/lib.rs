@@ -3,6 +3,7 @@
 mod app;
 mod certificate;
 mod floor;
+mod folder;
 mod lab;
 mod link;
 mod peer;
@@ -10,7 +11,6 @@ mod probe_app;
 mod process;
 mod program;
 mod server;
-mod stale;
 
 pub use certificate::{HOST, LabCertificate, issue};
 pub use lab::{Lab, LabError, LabSetup};
