@@ -47,8 +47,11 @@ function faultsOf({ plan, mustMeasure }: LabScenario, run: BenchmarkDetail, boun
   const measured = plan.targets.filter((target) => skipped.every((program) => program.target !== target));
   const expected = rowsOf({ ...plan, targets: measured });
   if (run.rows.length !== expected) faults.push(`it has ${run.rows.length} rows instead of ${expected}`);
-  for (const { position, target, protocol, phase, probe, requests, errors, failures } of run.rows) {
+  for (const found of run.rows) {
+    const { position, target, protocol, phase, probe, requests, errors, failures, cpuUsPerRequest } = found;
     const row = [position, target, protocol, phase, probe].filter((part) => part !== null).join(' ');
+    const isWorking = plan.upstream === 'lab' && target !== 'direct' && phase === null;
+    if (isWorking && cpuUsPerRequest === null) faults.push(`row ${row} has no CPU time of its proxy`);
     if (requests === 0) faults.push(`row ${row} has no response`);
     if (errors > 0) faults.push(`row ${row} has ${errors} errors: ${JSON.stringify(failures)}`);
   }

@@ -1,5 +1,6 @@
 //! One measurement: a destination, a protocol, a number of clients, a time.
 
+use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::num::NonZeroU32;
 use std::os::fd::OwnedFd;
@@ -11,7 +12,7 @@ use std::time::{Duration, Instant};
 use fairlead_base::CancellationToken;
 use fairlead_base::sock_diag::SocketDiagnostics;
 use fairlead_model::{BenchmarkProbe, MachineNoise};
-use fairlead_telemetry::{cpu_time_of, pss_bytes_of, tree_cpu_time_of};
+use fairlead_telemetry::{cpu_time_of, pss_bytes_of, tree_cpu_time_of, tree_of};
 use rustix::process::{Resource, getrlimit};
 use rustix::time::{ClockId, clock_gettime};
 use tokio::sync::{oneshot, watch};
@@ -57,7 +58,7 @@ pub(crate) struct Cell {
     pub(crate) workers: Option<NonZeroU32>,
     pub(crate) warmup: Duration,
     pub(crate) duration: Duration,
-    /// Processes to measure CPU and memory of.
+    /// Processes to measure CPU and memory of, with their descendants.
     pub(crate) pids: Vec<u32>,
     /// Processes of the app, each with its descendants. Their CPU time is measured separately.
     pub(crate) app_pids: Vec<u32>,
@@ -272,7 +273,7 @@ struct CpuUsage {
 impl CpuUsage {
     fn read(cell: &Cell) -> Self {
         let app = cell.app_pids.iter().filter_map(|pid| tree_cpu_time_of(*pid).ok()).sum();
-        let proxy = cell.pids.iter().filter_map(|pid| cpu_time_of(*pid).ok()).sum();
+        let proxy = processes(&cell.pids).into_iter().filter_map(|pid| cpu_time_of(pid).ok()).sum();
         Self { proxy, app, generator: own_cpu() }
     }
 
@@ -343,7 +344,13 @@ fn cores() -> u32 {
 }
 
 fn memory(pids: &[u32]) -> u64 {
-    pids.iter().filter_map(|pid| pss_bytes_of(*pid).ok()).sum()
+    processes(pids).into_iter().filter_map(|pid| pss_bytes_of(pid).ok()).sum()
+}
+
+/// Returns processes and their present descendants, each once. A program can start its workers after it listens, and
+/// replace them at a reload.
+fn processes(pids: &[u32]) -> BTreeSet<u32> {
+    pids.iter().flat_map(|pid| tree_of(*pid)).collect()
 }
 
 /// Counts the accepted and the waiting connections of an app on this machine. Logs a failure and returns 0, so that the row

@@ -12,6 +12,7 @@ use fairlead_bench::{EmulatedLink, TargetEndpoint, Targets};
 use fairlead_model::{
     BenchmarkPlan, BenchmarkProgram, BenchmarkProtocol, BenchmarkScenario, BenchmarkTarget, LabApp, NetworkPath,
 };
+use fairlead_telemetry::tree_of;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
 use tokio::net::TcpStream;
 use tokio::process::{Child, Command};
@@ -21,7 +22,7 @@ use crate::certificate::issue;
 use crate::folder::LabFolder;
 use crate::link::LinkNamespaces;
 use crate::peer::{FAIRLEAD, Peer, peer};
-use crate::process::{GUARD, Serving};
+use crate::process::Serving;
 use crate::program::{LabProgram, Values};
 use crate::server::app_server;
 
@@ -238,7 +239,7 @@ impl Lab {
         if !peer.route_arguments.is_empty() {
             command.call(file, peer.route_arguments).await?;
         }
-        let pids = process.id().map(descendants).unwrap_or_default();
+        let pids = process.id().and_then(program_of).into_iter().collect();
         let cleartext = serves_http.then(|| http.into());
         Ok((process, TargetEndpoint { https: Some(https), cleartext, pids }))
     }
@@ -420,28 +421,7 @@ fn free_ports<const N: usize>() -> io::Result<[u16; N]> {
     Ok(ports)
 }
 
-/// Returns the processes below one, without itself.
-fn descendants(root: u32) -> Vec<u32> {
-    let mut found = Vec::new();
-    let mut queue = vec![root];
-    while let Some(pid) = queue.pop() {
-        // A process may end meanwhile.
-        if is_guard(pid) {
-            found.retain(|other| *other != pid);
-            continue;
-        }
-        let Ok(tasks) = std::fs::read_dir(format!("/proc/{pid}/task")) else { continue };
-        for task in tasks.flatten() {
-            let Ok(children) = std::fs::read_to_string(task.path().join("children")) else { continue };
-            let children: Vec<u32> = children.split_whitespace().filter_map(|pid| pid.parse().ok()).collect();
-            found.extend(&children);
-            queue.extend(children);
-        }
-    }
-    found
-}
-
-fn is_guard(pid: u32) -> bool {
-    let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-    line.split(|byte| *byte == 0).skip(1).take(GUARD.len()).eq(GUARD.map(str::as_bytes))
+/// Returns the program of a `lab peer`, which starts it before its guard.
+fn program_of(peer: u32) -> Option<u32> {
+    tree_of(peer).get(1).copied()
 }

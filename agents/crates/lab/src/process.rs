@@ -32,7 +32,7 @@ use crate::probe_app;
 const BACKLOG: i32 = 4096;
 
 /// Arguments of a guard, before the ids of its processes.
-pub(crate) const GUARD: [&str; 2] = ["lab", "guard"];
+const GUARD: [&str; 2] = ["lab", "guard"];
 
 /// Addresses that a process of the lab prints once it serves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -10,7 +10,7 @@ mod process;
 pub use histogram::{BUCKETS, Histogram, HistogramError, VALUE_MAX_US, bucket_index, bucket_lower_us, bucket_upper_us};
 pub use host::{HostSample, HostSampler};
 pub use machine::{MachineCpu, cpu_frequency_khz};
-pub use process::{ProcessSample, ProcessSampler, cpu_time_of, pss_bytes_of, tree_cpu_time_of};
+pub use process::{ProcessSample, ProcessSampler, cpu_time_of, pss_bytes_of, tree_cpu_time_of, tree_of};
 
 /// Error of a sampler.
 #[derive(Debug, thiserror::Error)]

@@ -193,8 +193,9 @@ pub fn tree_cpu_time_of(root: u32) -> Result<Duration, SampleError> {
     Ok(own + tree_of(root).into_iter().skip(1).filter_map(|pid| cpu_time_of(pid).ok()).sum::<Duration>())
 }
 
-/// Returns a process and its descendants. Finds them through /proc/PID/task/*/children; never walks all of /proc.
-fn tree_of(root: u32) -> Vec<u32> {
+/// Returns a process and its descendants, each after its parent. Finds them through /proc/PID/task/*/children; never walks
+/// all of /proc.
+pub fn tree_of(root: u32) -> Vec<u32> {
     let mut found = vec![root];
     let mut next = 0;
     while next < found.len() && found.len() < TREE_MAX {
