@@ -2,7 +2,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ROOT } from '../../tools/lib/command.ts';
+import { ROOT, run } from '../../tools/lib/command.ts';
 import type { Protocol } from './cells.ts';
 import { treeOf } from './process-figures.ts';
 import { freePort, startListening } from './processes.ts';
@@ -74,8 +74,11 @@ export interface Configured {
   readonly changes?: readonly (readonly [string, string])[];
   /** Values of template variables beside the common ones. */
   readonly values?: Readonly<Record<string, string>>;
+  /** Variables in arguments and environment have the values of the templates'. */
   readonly args: (config: string, folder: string) => string[];
   readonly env?: Readonly<Record<string, string>>;
+  /** Arguments of a command that tells the running program its app; called at the start and at each switch. */
+  readonly route?: readonly string[];
   /** Default: it watches its files. */
   readonly switchedBy?: string;
   /** Makes the program use its rewritten files. */
@@ -108,6 +111,7 @@ export function configured(peer: Configured): Peer {
     changes = [],
     args,
     env = {},
+    route,
   } = peer;
   const templates = configs.map((config) => ({ config, text: changed(config, changes) }));
   for (const [from] of changes) {
@@ -118,7 +122,10 @@ export function configured(peer: Configured): Peer {
     speaks,
     versionArgs,
     switchedBy,
-    configuration: templates.map(({ config, text }) => `# ${config}\n${text}`).join('\n'),
+    configuration: [
+      ...templates.map(({ config, text }) => `# ${config}\n${text}`),
+      ...(route === undefined ? [] : [`${name} ${args('', '').join(' ')}\n${name} ${route.join(' ')}\n`]),
+    ].join('\n'),
     obtain,
     start: async (program, ends) => {
       const folder = mkdtempSync(join(ends.folder, `${name}-`));
@@ -144,16 +151,30 @@ export function configured(peer: Configured): Peer {
       const config = join(folder, configs[0] ?? '');
       const address = `127.0.0.1:${https}`;
       const log = join(folder, 'log');
-      const launch = { program: program.file, args: args(config, folder), env, log, address };
+      const fill = (text: string, app: string) => filled(name, text, { ...common, ...appValues(app) });
+      const environment = Object.fromEntries(Object.entries(env).map(([key, value]) => [key, fill(value, ends.app)]));
+      const ownArgs = args(config, folder).map((arg) => fill(arg, ends.app));
+      const launch = { program: program.file, args: ownArgs, env: environment, log, address };
       const child = await startListening(launch).catch((error: unknown) => {
         const said = readFileSync(log, 'utf8').trim().split('\n').slice(-2).join(' / ');
         throw new Error(`${error instanceof Error ? error.message : error}: ${said.slice(0, SAID_MAX)}`);
       });
       const { pid } = child;
       if (pid === undefined) throw new Error('it has no process id');
+      const tellRoute = async (app: string) => {
+        if (route === undefined) return;
+        const told = route.map((arg) => fill(arg, app));
+        const { code, output } = await run(program.file, told, { env: environment });
+        if (code !== 0) throw new Error(`${name} ${told[0]}: ${output.trim().split('\n').at(-1)}`);
+      };
+      await tellRoute(ends.app).catch((error: unknown) => {
+        child.kill('SIGKILL');
+        throw error;
+      });
       let current = ends.app;
       const switchApp = async (app: string) => {
         write(app);
+        await tellRoute(app);
         await peer.reload?.({ child, program, folder, config, app, previous: current });
         current = app;
       };

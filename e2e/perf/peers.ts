@@ -200,6 +200,22 @@ export const PEERS: readonly Peer[] = [
     ...SIGHUP,
   }),
   configured({
+    // The Go module proxy refuses it. It doesn't tell its version.
+    name: 'kamal-proxy',
+    speaks: ['http1', 'http2', 'http3'],
+    versionArgs: [],
+    obtain: () => Promise.reject(new Error('no registry has it: build it (docs/benchmarks/proxy.md)')),
+    configs: [],
+    args: () => ['run', '--http-port', '@HTTP_PORT@', '--https-port', '@HTTPS_PORT@', '--http3'],
+    env: { ...GO, XDG_CONFIG_HOME: '@FOLDER@/run', KAMAL_PROXY_SOCKET: '@FOLDER@/run/kamal-proxy.sock' },
+    route: [
+      ...['deploy', 'bench', '--target', '@APP@', '--host', 'bench.localhost', '--health-check-path', '/'],
+      ...['--tls', '--tls-certificate-path', '@CERTIFICATE@/leaf.pem', '--tls-redirect=false'],
+      ...['--tls-private-key-path', '@CERTIFICATE@/leaf-key.pem'],
+    ],
+    switchedBy: '`kamal-proxy deploy`',
+  }),
+  configured({
     // Newer than Debian's nginx, and built with HTTP/3.
     name: 'nginx_1_28',
     obtain: () => nginxFromSource(),
@@ -208,11 +224,12 @@ export const PEERS: readonly Peer[] = [
 ];
 
 /** Peers of `npm run perf:report`. Debian's nginx takes part only without the newest one. */
-export const REPORT_PEERS: readonly string[] = [...[MAINLINE, 'nginx', 'haproxy', 'envoy', 'caddy', 'traefik', 'h2o']];
+export const REPORT_PEERS: readonly string[] = [
+  ...[MAINLINE, 'nginx', 'haproxy', 'envoy', 'caddy', 'traefik', 'h2o', 'kamal-proxy'],
+];
 
 /** Common peers that no reachable registry provides, as of 2026-11-22. */
 export const OUT_OF_REACH: readonly { readonly name: string; readonly reason: string }[] = [
-  { name: 'kamal-proxy', reason: 'the Go module proxy refuses github.com/basecamp/kamal-proxy (403)' },
   { name: 'godoxy', reason: 'the Go module proxy refuses github.com/yusing/godoxy (403)' },
   {
     name: 'spooky',
