@@ -142,7 +142,12 @@ impl Transport {
 
     /// Returns the number of bytes that the socket has not taken yet.
     pub(crate) fn backlog(&self) -> usize {
-        self.outbox.len()
+        self.outbox.len() + self.unsent()
+    }
+
+    /// Returns the number of bytes of a queued send that the socket did not take.
+    pub(crate) fn unsent(&self) -> usize {
+        self.socket.unsent()
     }
 
     /// Ready when the socket has taken everything.
@@ -156,6 +161,6 @@ impl Transport {
             records.close(self.outbox.buffer(&core.buffers));
         }
         ready!(self.poll_flush(cx, core))?;
-        Poll::Ready(self.socket.shutdown())
+        self.socket.poll_shutdown_write(cx)
     }
 }
