@@ -162,7 +162,9 @@ async fn close(mut client: H1Client, alarm: &Alarm) {
         or_alarm(closed, alarm, cx)
     })
     .await;
-    alarm.set(core.limits.linger_timeout);
+    if !has_room {
+        alarm.set(core.limits.linger_timeout);
+    }
     if client.ended || client.request_has_ended() && client.input.is_empty() || !matches!(closed, Some(Ok(()))) {
         return;
     }
