@@ -1,5 +1,5 @@
 //! Transport of a client connection, plain TCP or TLS: converts socket bytes to plaintext and back. All work uses the
-//! buffers of the core, so idle connections own none and a response needs one system call.
+//! buffers of the core, so idle connections own none and a response needs at most one system call.
 
 mod records;
 
