@@ -251,5 +251,7 @@ fn ring() -> io::Result<OwnedFd> {
 fn change_ring(ring: &OwnedFd) -> io::Result<()> {
     const REGISTER_PERSONALITY: libc::c_long = 9;
     // SAFETY: numbers; stores the credentials of this process in the ring.
-    done(unsafe { libc::syscall(libc::SYS_io_uring_register, ring.as_raw_fd(), REGISTER_PERSONALITY, 0, 0) })
+    done(unsafe {
+        libc::syscall(libc::SYS_io_uring_register, ring.as_raw_fd(), REGISTER_PERSONALITY, 0_usize, 0_usize)
+    })
 }

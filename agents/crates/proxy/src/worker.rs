@@ -359,6 +359,7 @@ pub(crate) mod tests {
     use std::path::Path;
     use std::task::Waker;
 
+    use fairlead_reactor::block_on;
     use fairlead_tls::{CertificateSet, CertificateStore, Tickets};
     use fairlead_wire::local::{ProxyApp, ProxyRoute, ProxySnapshot, ProxyUpstream};
 
