@@ -1,6 +1,9 @@
 //! Batches of sends: bytes in order, full sockets, errors, and streams that end with a queued send. Each test also runs
 //! without a send ring.
 
+// Clippy knows only functions with `#[test]` as tests; these have helpers.
+#![allow(clippy::unwrap_used)]
+
 use std::future::poll_fn;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
