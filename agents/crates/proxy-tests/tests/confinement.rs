@@ -7,6 +7,7 @@
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::net::{TcpListener, TcpStream};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
@@ -32,7 +33,7 @@ enum Outcome {
 }
 
 /// Attempts, and whether only root may do them without confinement.
-const ATTEMPTS: [(&str, Outcome, bool); 20] = [
+const ATTEMPTS: [(&str, Outcome, bool); 22] = [
     ("read-shadow", Outcome::Refused, true),
     ("read-key", Outcome::Refused, false),
     ("read-public-file", Outcome::Refused, false),
@@ -52,6 +53,8 @@ const ATTEMPTS: [(&str, Outcome, bool); 20] = [
     ("executable-memory", Outcome::Refused, false),
     ("namespace", Outcome::Killed, true),
     ("keyring", Outcome::Killed, false),
+    ("ring", Outcome::Killed, false),
+    ("ring-change", Outcome::Refused, false),
     // Serving needs it.
     ("connect-to-app", Outcome::Succeeded, false),
 ];
@@ -64,10 +67,12 @@ fn main() {
         if wall == "confined-as-root" {
             give_up(CapabilitySet::SETUID);
         }
+        let ring = (attempt == "ring-change").then(|| ring().unwrap());
         if wall != "free" {
             fairlead_proxy::confine().unwrap();
         }
-        if let Err(error) = try_to(attempt, at) {
+        let tried = ring.map_or_else(|| try_to(attempt, at), |ring| change_ring(&ring));
+        if let Err(error) = tried {
             eprintln!("{wall} {attempt}: {error}");
             exit(REFUSED);
         }
@@ -144,8 +149,10 @@ fn round() {
             _ => panic!("{wall} {attempt}: {ended:?}"),
         }
     };
+    // A container may forbid it, and then the proxy does without.
+    let has_io_uring = ring().is_ok();
     for (name, outcome, needs_root) in ATTEMPTS {
-        if needs_root && !geteuid().is_root() {
+        if needs_root && !geteuid().is_root() || name.starts_with("ring") && !has_io_uring {
             continue;
         }
         assert_eq!(attempt("free", name), Outcome::Succeeded, "{name} without confinement");
@@ -190,6 +197,7 @@ fn try_to(attempt: &str, at: &str) -> io::Result<()> {
         "executable-memory" => executable_memory(),
         "namespace" => namespace(),
         "keyring" => keyring(),
+        "ring" => ring().map(drop),
         "connect-to-app" => TcpStream::connect(at).map(drop),
         other => panic!("no attempt {other}"),
     }
@@ -227,4 +235,23 @@ fn keyring() -> io::Result<()> {
     const SESSION_KEYRING: libc::c_long = -3;
     // SAFETY: numbers; asks for an id.
     done(unsafe { libc::syscall(libc::SYS_keyctl, GET_KEYRING_ID, SESSION_KEYRING, 1) })
+}
+
+/// Makes an io_uring without restrictions.
+fn ring() -> io::Result<OwnedFd> {
+    // Zeros: no flags (struct io_uring_params).
+    let mut parameters = [0_u64; 15];
+    // SAFETY: the kernel reads and writes the parameters, which have the size of its structure.
+    let ring = unsafe { libc::syscall(libc::SYS_io_uring_setup, 1, parameters.as_mut_ptr()) };
+    done(ring)?;
+    // SAFETY: the call returned a new descriptor.
+    Ok(unsafe { OwnedFd::from_raw_fd(ring.try_into().map_err(io::Error::other)?) })
+}
+
+fn change_ring(ring: &OwnedFd) -> io::Result<()> {
+    const REGISTER_PERSONALITY: libc::c_long = 9;
+    // SAFETY: numbers; stores the credentials of this process in the ring.
+    done(unsafe {
+        libc::syscall(libc::SYS_io_uring_register, ring.as_raw_fd(), REGISTER_PERSONALITY, 0_usize, 0_usize)
+    })
 }

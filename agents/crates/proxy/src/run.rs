@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use fairlead_base::{CancellationToken, shutdown};
+use fairlead_reactor::SendRing;
 use fairlead_tls::{CertificateStore, ServerConfigs, Tickets};
 use fairlead_wire::local::proxy_command;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -83,6 +84,8 @@ async fn serve_sockets(
     let control_path = sockets.control_path().map_err(ProxyError::system("the control socket has no path"))?;
     let quic = QuicSettings::new(&*tls.quic()?, &keys, &limits)?;
     let ways = EndpointSockets::of_cores(&listeners, quic.generation, &control_path);
+    // A confined process can use a ring but can't make one.
+    let send_rings = send_rings(listeners.len());
     // The user who started this process commands it, even after a switch to another user.
     let owner = rustix::process::geteuid().as_raw();
     if confined {
@@ -92,11 +95,12 @@ async fn serve_sockets(
     let access_log = AccessLogWriter::start().map_err(ProxyError::system("cannot start the access log's thread"))?;
     let siblings = Siblings::default();
     let (wakes, called) = tokio::sync::mpsc::unbounded_channel();
-    for (index, (listeners, ways)) in listeners.into_iter().zip(ways).enumerate() {
+    for (index, ((listeners, ways), send_ring)) in listeners.into_iter().zip(ways).zip(send_rings).enumerate() {
         let siblings = siblings.clone();
         let (limits, tls, quic) = (limits.clone(), Arc::clone(&tls), quic.clone());
         let (access_log, wakes) = (access_log.clone(), wakes.clone());
-        let options = WorkerOptions { index, limits, ports, tls, listeners, quic, ways, access_log, wakes, siblings };
+        let options =
+            WorkerOptions { index, limits, ports, tls, listeners, send_ring, quic, ways, access_log, wakes, siblings };
         workers.push(Worker::spawn(options).map_err(ProxyError::system("cannot start a core"))?);
     }
     siblings.introduce(workers.iter().map(Worker::sibling));
@@ -126,6 +130,17 @@ async fn serve_sockets(
     }
     AccessLogWriter::sync(&access_log);
     Ok(())
+}
+
+/// Makes a send ring for each core; `None` from the first one that the kernel or a container refuses.
+fn send_rings(cores: usize) -> Vec<Option<SendRing>> {
+    let mut rings = Vec::with_capacity(cores);
+    let refused = (0..cores).find_map(|_| SendRing::new().map(|ring| rings.push(Some(ring))).err());
+    if let Some(error) = refused {
+        tracing::info!(%error, "io_uring is not available: each send is a system call of its own");
+    }
+    rings.resize_with(cores, || None);
+    rings
 }
 
 /// Distributes the listeners: every core gets one for each address.

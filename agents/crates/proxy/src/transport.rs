@@ -1,5 +1,5 @@
 //! Transport of a client connection, plain TCP or TLS: converts socket bytes to plaintext and back. All work uses the
-//! buffers of the core, so idle connections own none and a response needs one system call.
+//! buffers of the core, so idle connections own none and a response needs at most one system call.
 
 mod records;
 
@@ -142,7 +142,12 @@ impl Transport {
 
     /// Returns the number of bytes that the socket has not taken yet.
     pub(crate) fn backlog(&self) -> usize {
-        self.outbox.len()
+        self.outbox.len() + self.unsent()
+    }
+
+    /// Returns the number of bytes of a queued send that the socket did not take.
+    pub(crate) fn unsent(&self) -> usize {
+        self.socket.unsent()
     }
 
     /// Ready when the socket has taken everything.
@@ -156,6 +161,6 @@ impl Transport {
             records.close(self.outbox.buffer(&core.buffers));
         }
         ready!(self.poll_flush(cx, core))?;
-        Poll::Ready(self.socket.shutdown())
+        self.socket.poll_shutdown_write(cx)
     }
 }

@@ -12,7 +12,7 @@ use std::sync::mpsc::{SendError, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use fairlead_reactor::{Listener, Stream, Task, block_on, sleep, spawn, timeout, yield_now};
+use fairlead_reactor::{Listener, SendRing, Stream, Task, block_on_with, sleep, spawn, timeout, yield_now};
 use fairlead_tls::ServerConfigs;
 use tokio::sync::{mpsc, oneshot};
 
@@ -72,6 +72,8 @@ pub(crate) struct WorkerOptions {
     /// TLS configuration of the HTTPS listeners.
     pub(crate) tls: Arc<ServerConfigs>,
     pub(crate) listeners: Vec<OwnedListener>,
+    /// `None` where the kernel or a container forbids io_uring.
+    pub(crate) send_ring: Option<SendRing>,
     pub(crate) quic: QuicSettings,
     /// One for each QUIC listener, in the same order.
     pub(crate) ways: Vec<EndpointSockets>,
@@ -91,13 +93,13 @@ pub(crate) struct Worker {
 }
 
 impl Worker {
-    pub(crate) fn spawn(options: WorkerOptions) -> io::Result<Self> {
+    pub(crate) fn spawn(mut options: WorkerOptions) -> io::Result<Self> {
         let (commands, received) = mpsc::unbounded_channel();
         let (started, has_started) = sync_channel::<io::Result<()>>(1);
         let clients = Arc::<AtomicU32>::default();
         let clients_open = Arc::clone(&clients);
         let thread = std::thread::Builder::new().name(format!("core-{}", options.index)).spawn(move || {
-            let ended = block_on(async {
+            let ended = block_on_with(options.send_ring.take(), async {
                 if started.send(Ok(())).is_ok() {
                     serve(options, received, clients_open).await;
                 }
@@ -357,6 +359,7 @@ pub(crate) mod tests {
     use std::path::Path;
     use std::task::Waker;
 
+    use fairlead_reactor::block_on;
     use fairlead_tls::{CertificateSet, CertificateStore, Tickets};
     use fairlead_wire::local::{ProxyApp, ProxyRoute, ProxySnapshot, ProxyUpstream};
 
@@ -503,11 +506,12 @@ pub(crate) mod tests {
         let ways = EndpointSockets::of_cores(&listeners, quic.generation, &base).remove(0);
         let worker = Worker::spawn(WorkerOptions {
             index: 0,
-            quic,
             limits,
             ports: AnnouncedPorts { https: None, quic: quic_port },
             tls,
             listeners: listeners.remove(0),
+            send_ring: None,
+            quic,
             ways,
             access_log: AccessLogWriter::start().unwrap(),
             wakes: mpsc::unbounded_channel().0,

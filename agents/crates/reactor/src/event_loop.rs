@@ -16,6 +16,7 @@ use rustix::event::{Timespec, epoll};
 use rustix::io::Errno;
 
 use crate::remote_waker::RemoteWaker;
+use crate::send_queue::{SendQueue, SendResult, SendRing};
 use crate::source::{Watch, Watches};
 use crate::task::{TaskKey, Tasks, root_waker};
 use crate::time::Timers;
@@ -43,6 +44,7 @@ pub(crate) struct EventLoop {
     watches: RefCell<Watches>,
     pub(crate) tasks: Tasks,
     pub(crate) timers: RefCell<Timers>,
+    pub(crate) sends: SendQueue,
     /// Tasks that yielded; they wake after the next poll.
     yielded: RefCell<Vec<Waker>>,
     /// Remaining bytes that the current turn may move.
@@ -57,7 +59,16 @@ pub(crate) struct EventLoop {
 ///
 /// The system has no descriptor for the loop, epoll fails, or the thread already runs a loop.
 pub fn block_on<F: Future>(future: F) -> io::Result<F::Output> {
-    let event_loop = EventLoop::new()?;
+    block_on_with(None, future)
+}
+
+/// Runs `future` like `block_on`. With a ring, the loop collects small sends of its streams and submits them together.
+///
+/// # Errors
+///
+/// The system has no descriptor for the loop, epoll fails, or the thread already runs a loop.
+pub fn block_on_with<F: Future>(send_ring: Option<SendRing>, future: F) -> io::Result<F::Output> {
+    let event_loop = EventLoop::new(send_ring)?;
     let _guard = CurrentLoopGuard::enter(&event_loop)?;
     let (mut future, waker) = (pin!(future), root_waker(&event_loop.remote_waker));
     event_loop.tasks.wake(TaskKey::ROOT);
@@ -70,7 +81,9 @@ pub fn block_on<F: Future>(future: F) -> io::Result<F::Output> {
             } else if let Poll::Ready(output) = event_loop.tasks.run_root(future.as_mut(), &waker) {
                 return Ok(output);
             }
+            event_loop.sends.end_turn(&event_loop, TURN_BYTES - event_loop.budget.get());
         }
+        event_loop.sends.submit(&event_loop);
         event_loop.poll_events()?;
     }
 }
@@ -82,7 +95,7 @@ impl fmt::Debug for EventLoop {
 }
 
 impl EventLoop {
-    fn new() -> io::Result<Rc<Self>> {
+    fn new(send_ring: Option<SendRing>) -> io::Result<Rc<Self>> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         let remote_waker = Arc::new(RemoteWaker::new()?);
         epoll::add(
@@ -97,6 +110,7 @@ impl EventLoop {
             watches: RefCell::default(),
             tasks: Tasks::default(),
             timers: RefCell::default(),
+            sends: SendQueue::new(send_ring),
             yielded: RefCell::default(),
             budget: Cell::new(TURN_BYTES),
             remote_waker,
@@ -193,31 +207,45 @@ impl EventLoop {
         self.budget.get() == 0
     }
 
-    /// Registers a descriptor for the events that its watch wants; returns the watch's number in event data.
-    pub(crate) fn watch(&self, descriptor: impl AsFd, watch: Rc<Watch>) -> io::Result<u64> {
+    /// Registers a descriptor for the events that its watch wants.
+    pub(crate) fn watch(&self, descriptor: impl AsFd, watch: Rc<Watch>) -> io::Result<()> {
         let flags = watch.interest();
-        let mut watches = self.watches.borrow_mut();
-        let number = watches.insert(watch);
-        match epoll::add(&self.epoll, descriptor, epoll::EventData::new_u64(number), flags) {
-            Ok(()) => Ok(number),
-            Err(error) => {
-                watches.remove(number);
-                Err(error.into())
-            }
+        let number = self.watches.borrow_mut().insert(Rc::clone(&watch));
+        watch.set_number(number);
+        let added = epoll::add(&self.epoll, descriptor, epoll::EventData::new_u64(number), flags);
+        if added.is_err() {
+            self.watches.borrow_mut().remove(number);
+        }
+        Ok(added?)
+    }
+
+    /// Registers a full socket for the event that reports room to write. The kernel reports room that is there already at
+    /// once.
+    #[cold]
+    pub(crate) fn watch_writing(&self, watch: &Watch) -> Result<(), Errno> {
+        if watch.mark_full() {
+            let data = epoll::EventData::new_u64(watch.number());
+            epoll::modify(&self.epoll, watch.descriptor(), data, watch.interest())?;
+        }
+        Ok(())
+    }
+
+    /// Takes the result of a queued send.
+    pub(crate) fn complete_send(&self, watch: &Watch, bytes: &[u8], result: SendResult) {
+        if !watch.complete_send(bytes, result)
+            && let Err(error) = self.watch_writing(watch)
+        {
+            // The rest of the bytes could never be sent.
+            watch.fail(error);
         }
     }
 
-    /// Updates the events that a watch wants. The kernel reports events that are already pending at once.
-    pub(crate) fn update_watch(&self, descriptor: impl AsFd, number: u64, watch: &Watch) -> io::Result<()> {
-        Ok(epoll::modify(&self.epoll, descriptor, epoll::EventData::new_u64(number), watch.interest())?)
-    }
-
-    pub(crate) fn unwatch(&self, descriptor: impl AsFd, number: u64) {
+    pub(crate) fn unwatch(&self, descriptor: impl AsFd, watch: &Watch) {
         // Another process or a duplicate may share the descriptor: closing ours would not remove it from epoll.
         if let Err(error) = epoll::delete(&self.epoll, descriptor) {
             tracing::debug!(%error, "a descriptor was not watched");
         }
-        self.watches.borrow_mut().remove(number);
+        self.watches.borrow_mut().remove(watch.number());
     }
 }
 
@@ -240,6 +268,8 @@ impl Drop for CurrentLoopGuard {
     fn drop(&mut self) {
         // Dropping a task's values may abort other tasks or spawn some.
         self.0.tasks.end_all();
+        // A stream may outlive the loop.
+        self.0.sends.close(&self.0);
         let left = CURRENT.with_borrow_mut(Option::take);
         drop(left);
     }

@@ -11,12 +11,14 @@
 
 mod event_loop;
 mod remote_waker;
+mod send_queue;
 mod source;
 mod stream;
 mod task;
 mod time;
 
-pub use event_loop::block_on;
+pub use event_loop::{block_on, block_on_with};
+pub use send_queue::SendRing;
 pub use source::Source;
 pub use stream::{Listener, Stream};
 pub use task::{Task, defer_turn, poll_turn, spawn, spend, yield_now};

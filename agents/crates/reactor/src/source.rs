@@ -2,12 +2,14 @@
 //! operation would block.
 
 use std::cell::{Cell, RefCell};
-use std::io;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::io::{self, IoSlice};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
 use rustix::event::epoll::EventFlags;
+use rustix::io::Errno;
+use rustix::net::{SendFlags, send};
 
 use crate::event_loop::EventLoop;
 
@@ -19,18 +21,49 @@ const ENDED: u8 = 4;
 /// Write events are registered too. Not from the start: a Unix socket reports each message that the peer took, which
 /// would wake the loop for nothing.
 const WATCHES_WRITING: u8 = 8;
+/// The socket was full once. Its sends are direct from then on, so the writer knows at once what the socket takes.
+const WAS_FULL: u8 = 16;
+/// `leftover` is set.
+const HAS_LEFTOVER: u8 = 32;
 
-/// Readiness of one descriptor and the wakers of tasks that wait for it.
+/// Value of `Watch::slot` without a queued send.
+const NO_SLOT: u16 = u16::MAX;
+
+/// Result of a queued send that its stream has yet to handle.
+#[derive(Debug)]
+enum Leftover {
+    /// The socket had no room for the bytes from `sent` on; the loop sends them when it has.
+    Unsent { bytes: Vec<u8>, sent: usize },
+    /// Error that the stream's next write, flush or shutdown returns.
+    Failed(Errno),
+}
+
+/// Readiness of one descriptor, the wakers of tasks that wait for it, and its queued send.
 #[derive(Debug)]
 pub(crate) struct Watch {
     state: Cell<u8>,
+    /// Slot of the queued send in the loop's send queue.
+    slot: Cell<u16>,
+    /// Invariant: open while the loop knows this watch. The source removes the watch before it closes the descriptor.
+    descriptor: RawFd,
+    /// Number in event data.
+    number: Cell<u64>,
     reader: RefCell<Option<Waker>>,
     writer: RefCell<Option<Waker>>,
+    leftover: RefCell<Option<Box<Leftover>>>,
 }
 
 impl Watch {
-    fn new(state: u8) -> Rc<Self> {
-        Rc::new(Self { state: Cell::new(state), reader: RefCell::default(), writer: RefCell::default() })
+    fn new(state: u8, descriptor: RawFd) -> Rc<Self> {
+        Rc::new(Self {
+            state: Cell::new(state),
+            slot: Cell::new(NO_SLOT),
+            descriptor,
+            number: Cell::default(),
+            reader: RefCell::default(),
+            writer: RefCell::default(),
+            leftover: RefCell::default(),
+        })
     }
 
     #[inline]
@@ -44,6 +77,91 @@ impl Watch {
 
     fn clear(&self, state: u8) {
         self.state.set(self.state.get() & !state);
+    }
+
+    #[allow(unsafe_code)]
+    pub(crate) fn descriptor(&self) -> BorrowedFd<'_> {
+        // SAFETY: only the loop asks for it, while it knows this watch; the descriptor is open until then.
+        unsafe { BorrowedFd::borrow_raw(self.descriptor) }
+    }
+
+    pub(crate) fn number(&self) -> u64 {
+        self.number.get()
+    }
+
+    pub(crate) fn set_number(&self, number: u64) {
+        self.number.set(number);
+    }
+
+    #[inline]
+    pub(crate) fn slot(&self) -> Option<usize> {
+        Some(self.slot.get()).filter(|slot| *slot != NO_SLOT).map(usize::from)
+    }
+
+    pub(crate) fn set_slot(&self, slot: Option<usize>) {
+        self.slot.set(slot.and_then(|slot| u16::try_from(slot).ok()).unwrap_or(NO_SLOT));
+    }
+
+    fn keep(&self, leftover: Leftover) {
+        self.leftover.replace(Some(Box::new(leftover)));
+        self.set(HAS_LEFTOVER);
+    }
+
+    /// Takes the result of a queued send. Returns false if the socket has no room for the rest of its bytes.
+    pub(crate) fn complete_send(&self, bytes: &[u8], result: Result<usize, Errno>) -> bool {
+        self.set_slot(None);
+        let rest = match result {
+            Ok(sent) => &bytes[sent..],
+            Err(Errno::AGAIN | Errno::INTR) => bytes,
+            Err(error) => {
+                self.fail(error);
+                return true;
+            }
+        };
+        if rest.is_empty() {
+            return true;
+        }
+        self.keep(Leftover::Unsent { bytes: rest.to_vec(), sent: 0 });
+        self.send_leftover()
+    }
+
+    /// Keeps an error for the stream.
+    #[cold]
+    pub(crate) fn fail(&self, error: Errno) {
+        self.keep(Leftover::Failed(error));
+        self.set(WRITABLE);
+        wake(&self.writer);
+    }
+
+    /// Sends unsent bytes. Returns false while the socket has no room for all of them.
+    #[cold]
+    fn send_leftover(&self) -> bool {
+        let Some(mut leftover) = self.leftover.take() else { return true };
+        while let Leftover::Unsent { bytes, sent } = &mut *leftover {
+            match send(self.descriptor(), &bytes[*sent..], SendFlags::NOSIGNAL | SendFlags::DONTWAIT) {
+                Ok(count) if *sent + count == bytes.len() => {
+                    self.clear(HAS_LEFTOVER);
+                    return true;
+                }
+                Ok(count) => *sent += count,
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => {
+                    self.leftover.replace(Some(leftover));
+                    return false;
+                }
+                Err(error) => *leftover = Leftover::Failed(error),
+            }
+        }
+        self.leftover.replace(Some(leftover));
+        true
+    }
+
+    /// Marks the socket as full. Returns true if write events are not registered yet.
+    pub(crate) fn mark_full(&self) -> bool {
+        let registers = !self.is(WATCHES_WRITING);
+        self.clear(WRITABLE);
+        self.set(WATCHES_WRITING | WAS_FULL);
+        registers
     }
 
     pub(crate) fn interest(&self) -> EventFlags {
@@ -64,6 +182,9 @@ impl Watch {
             wake(&self.reader);
         }
         if (failed || flags.contains(EventFlags::OUT)) && !self.is(WRITABLE) {
+            if self.is(HAS_LEFTOVER) && !self.send_leftover() {
+                return;
+            }
             self.set(WRITABLE);
             wake(&self.writer);
         }
@@ -121,7 +242,6 @@ impl Watches {
 #[derive(Debug)]
 pub struct Source<T: AsFd> {
     watch: Rc<Watch>,
-    number: u64,
     event_loop: Rc<EventLoop>,
     io: T,
 }
@@ -146,9 +266,9 @@ impl<T: AsFd> Source<T> {
     }
 
     fn watched(io: T, state: u8) -> io::Result<Self> {
-        let (event_loop, watch) = (EventLoop::current(), Watch::new(state));
-        let number = event_loop.watch(&io, Rc::clone(&watch))?;
-        Ok(Self { watch, number, event_loop, io })
+        let (event_loop, watch) = (EventLoop::current(), Watch::new(state, io.as_fd().as_raw_fd()));
+        event_loop.watch(&io, Rc::clone(&watch))?;
+        Ok(Self { watch, event_loop, io })
     }
 
     /// Returns the watched descriptor.
@@ -228,7 +348,7 @@ impl<T: AsFd> Source<T> {
             match write(&self.io) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    self.watch_writing()?;
+                    self.event_loop.watch_writing(&self.watch)?;
                     return Err(error);
                 }
                 result => return result,
@@ -236,15 +356,72 @@ impl<T: AsFd> Source<T> {
         }
     }
 
-    /// Registers for the event that reports room to write.
-    #[cold]
-    fn watch_writing(&self) -> io::Result<()> {
-        self.watch.clear(WRITABLE);
-        if !self.watch.is(WATCHES_WRITING) {
-            self.watch.set(WATCHES_WRITING);
-            self.event_loop.update_watch(&self.io, self.number, &self.watch)?;
+    /// Queues bytes for the next submit of the loop. Returns false if they must be written directly, after `take_queued`.
+    #[inline]
+    pub(crate) fn try_queue(&self, parts: &[IoSlice<'_>]) -> bool {
+        self.watch.is(WRITABLE)
+            && !self.watch.is(WAS_FULL)
+            && self.event_loop.sends.push(&self.event_loop, &self.watch, parts)
+    }
+
+    /// Removes and returns the queued bytes. The caller must send them at once and pass the result to `complete_send`.
+    #[inline]
+    pub(crate) fn take_queued(&self) -> Option<Vec<u8>> {
+        self.event_loop.sends.take(&self.watch)
+    }
+
+    pub(crate) fn complete_send(&self, bytes: &[u8], result: Result<usize, Errno>) {
+        self.event_loop.complete_send(&self.watch, bytes, result);
+    }
+
+    /// Sends the queued bytes now.
+    #[inline]
+    pub(crate) fn send_queued(&self) {
+        if let Some(bytes) = self.take_queued() {
+            self.complete_send(&bytes, send(&self.io, &bytes, SendFlags::NOSIGNAL | SendFlags::DONTWAIT));
+        }
+    }
+
+    /// Returns the number of bytes that were queued and then not taken by the socket.
+    #[inline]
+    pub(crate) fn unsent(&self) -> usize {
+        if !self.watch.is(HAS_LEFTOVER) {
+            return 0;
+        }
+        match self.watch.leftover.borrow().as_deref() {
+            Some(Leftover::Unsent { bytes, sent }) => bytes.len() - sent,
+            _ => 0,
+        }
+    }
+
+    /// Returns the error of a queued send, once.
+    ///
+    /// # Errors
+    ///
+    /// The send failed.
+    #[inline]
+    pub(crate) fn take_failure(&self) -> io::Result<()> {
+        if !self.watch.is(HAS_LEFTOVER) {
+            return Ok(());
+        }
+        let failed = self.watch.leftover.borrow_mut().take_if(|leftover| matches!(**leftover, Leftover::Failed(_)));
+        if let Some(Leftover::Failed(error)) = failed.as_deref() {
+            self.watch.clear(HAS_LEFTOVER);
+            return Err((*error).into());
         }
         Ok(())
+    }
+
+    /// Completes when the socket has taken all bytes of former queued sends. Those that are queued now don't count: the
+    /// loop sends them before it polls.
+    #[inline]
+    pub(crate) fn poll_unsent(&self, cx: &Context<'_>) -> Poll<io::Result<()>> {
+        self.take_failure()?;
+        if self.watch.is(HAS_LEFTOVER) {
+            wait(&self.watch.writer, cx);
+            return Poll::Pending;
+        }
+        Poll::Ready(Ok(()))
     }
 }
 
@@ -256,6 +433,8 @@ impl<T: AsFd> AsFd for Source<T> {
 
 impl<T: AsFd> Drop for Source<T> {
     fn drop(&mut self) {
-        self.event_loop.unwatch(&self.io, self.number);
+        // The descriptor's number may soon name another socket.
+        self.send_queued();
+        self.event_loop.unwatch(&self.io, &self.watch);
     }
 }

@@ -161,26 +161,54 @@ impl Stream {
         self.0.poll_readable(cx)
     }
 
-    /// Writes as many bytes as there is room for.
+    /// Writes as many bytes as there is room for. Where the loop has a send ring, it queues a small write for the end of
+    /// the lap; the next write, flush or shutdown returns its error.
     ///
     /// # Errors
     ///
     /// `WouldBlock` if there is no room.
     #[inline]
     pub fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
-        let count = self.0.try_write_by(|socket| Ok(send(socket, bytes, SendFlags::NOSIGNAL)?))?;
+        let count = self.write(&[IoSlice::new(bytes)])?;
         self.0.spend(OPERATION_BYTES + count);
         Ok(count)
     }
 
-    fn poll_write_by(
-        &self,
-        cx: &Context<'_>,
-        mut write: impl FnMut(&OwnedFd) -> io::Result<usize>,
-    ) -> Poll<io::Result<usize>> {
+    #[inline]
+    fn write(&self, parts: &[IoSlice<'_>]) -> io::Result<usize> {
+        self.0.take_failure()?;
+        if self.0.try_queue(parts) {
+            return Ok(parts.iter().map(|part| part.len()).sum());
+        }
+        match self.0.take_queued() {
+            Some(queued) => self.write_behind(&queued, parts),
+            None => self.0.try_write_by(|socket| Ok(send_parts(socket, parts)?)),
+        }
+    }
+
+    /// Sends queued bytes and more in one call; returns how many of the latter the socket took.
+    #[cold]
+    fn write_behind(&self, queued: &[u8], parts: &[IoSlice<'_>]) -> io::Result<usize> {
+        let mut all = Vec::with_capacity(1 + parts.len());
+        all.push(IoSlice::new(queued));
+        all.extend_from_slice(parts);
+        match send_parts(self.0.get_ref(), &all) {
+            Ok(count) if count > queued.len() => {
+                self.0.complete_send(queued, Ok(queued.len()));
+                Ok(count - queued.len())
+            }
+            result => {
+                self.0.complete_send(queued, result);
+                self.0.take_failure()?;
+                self.0.try_write_by(|socket| Ok(send_parts(socket, parts)?))
+            }
+        }
+    }
+
+    fn poll_write_parts(&self, cx: &Context<'_>, parts: &[IoSlice<'_>]) -> Poll<io::Result<usize>> {
         loop {
             ready!(self.0.poll_writable(cx));
-            match self.0.try_write_by(&mut write) {
+            match self.write(parts) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 result => {
                     self.0.spend(*result.as_ref().unwrap_or(&0));
@@ -190,13 +218,30 @@ impl Stream {
         }
     }
 
-    /// Shuts down the sending side; the peer's data can still be received.
+    /// Returns the number of written bytes that still wait for room in the socket. They were queued when it seemed to have
+    /// room.
+    #[inline]
+    pub fn unsent(&self) -> usize {
+        self.0.unsent()
+    }
+
+    /// Shuts down the sending side once the socket has taken all written bytes; the peer's data can still be received.
     ///
     /// # Errors
     ///
-    /// The socket is no longer connected.
-    pub fn shutdown(&self) -> io::Result<()> {
-        Ok(shutdown(&self.0, Shutdown::Write)?)
+    /// The socket is no longer connected, or a queued write failed.
+    pub fn poll_shutdown_write(&self, cx: &Context<'_>) -> Poll<io::Result<()>> {
+        self.0.send_queued();
+        ready!(self.0.poll_unsent(cx))?;
+        Poll::Ready(Ok(shutdown(&self.0, Shutdown::Write)?))
+    }
+}
+
+#[inline]
+fn send_parts(socket: &OwnedFd, parts: &[IoSlice<'_>]) -> Result<usize, Errno> {
+    match parts {
+        [bytes] => send(socket, bytes, SendFlags::NOSIGNAL),
+        _ => sendmsg(socket, parts, &mut SendAncillaryBuffer::default(), SendFlags::NOSIGNAL),
     }
 }
 
@@ -218,7 +263,7 @@ impl AsyncRead for Stream {
 
 impl AsyncWrite for Stream {
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        self.poll_write_by(cx, |socket| Ok(send(socket, bytes, SendFlags::NOSIGNAL)?))
+        self.poll_write_parts(cx, &[IoSlice::new(bytes)])
     }
 
     fn poll_write_vectored(
@@ -226,22 +271,20 @@ impl AsyncWrite for Stream {
         cx: &mut Context<'_>,
         parts: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        self.poll_write_by(cx, |socket| {
-            Ok(sendmsg(socket, parts, &mut SendAncillaryBuffer::default(), SendFlags::NOSIGNAL)?)
-        })
+        self.poll_write_parts(cx, parts)
     }
 
     fn is_write_vectored(&self) -> bool {
         true
     }
 
-    fn poll_flush(self: Pin<&mut Self>, _cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        // The kernel already has all written bytes.
-        Poll::Ready(Ok(()))
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        // The kernel has all written bytes already, or gets them at the end of the lap.
+        self.0.poll_unsent(cx)
     }
 
-    fn poll_shutdown(self: Pin<&mut Self>, _cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match self.shutdown() {
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match ready!(self.poll_shutdown_write(cx)) {
             // The peer reset the connection. Bytes that arrived before can still be read, and the sending side is
             // already shut down.
             Err(error) if error.kind() == io::ErrorKind::NotConnected => Poll::Ready(Ok(())),

@@ -1,6 +1,7 @@
 //! Sockets on a loop: TCP and Unix streams, datagrams, and edge-triggered readiness.
 
 use std::cell::Cell;
+use std::future::poll_fn;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream, UdpSocket};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -118,7 +119,7 @@ fn an_end_that_comes_with_the_last_bytes_is_seen_after_them() {
         // Data and end have both arrived before the first poll.
         let mut buffer = [0; 64];
         for expected in [4, 0, 0] {
-            let read = std::future::poll_fn(|cx| stream.poll_read_slice(cx, &mut buffer)).await;
+            let read = poll_fn(|cx| stream.poll_read_slice(cx, &mut buffer)).await;
             assert_eq!(read.unwrap(), expected);
         }
     })
@@ -159,14 +160,14 @@ fn a_task_that_is_always_ready_lets_others_run() {
         let counted = Rc::clone(&read);
         let reader = spawn(async move {
             let mut byte = [0];
-            while std::future::poll_fn(|cx| stream.poll_read_slice(cx, &mut byte)).await.unwrap() > 0 {
+            while poll_fn(|cx| stream.poll_read_slice(cx, &mut byte)).await.unwrap() > 0 {
                 counted.set(counted.get() + 1);
             }
         });
         let mut turns = 0;
         let mut before = 0;
         // Wakes itself at once, so it takes turns with the reader.
-        std::future::poll_fn(|cx| {
+        poll_fn(|cx| {
             let now = read.get();
             assert!(now - before <= 128, "{} reads in one turn", now - before);
             (before, turns) = (now, turns + 1);
@@ -191,7 +192,7 @@ fn a_task_that_yields_runs_after_tasks_that_the_network_made_ready() {
         let counted = Rc::clone(&read);
         spawn(async move {
             loop {
-                std::future::poll_fn(|cx| reader.poll_readable(cx)).await;
+                poll_fn(|cx| reader.poll_readable(cx)).await;
                 match reader.try_read_by(|mut socket| socket.read(&mut [0; 8])) {
                     Ok(_) => counted.set(counted.get() + 1),
                     Err(error) => assert_eq!(error.kind(), ErrorKind::WouldBlock),
@@ -229,7 +230,7 @@ fn a_connection_that_another_task_uses_gives_its_former_user_no_turns() {
             stream.write_all(b"a").await.unwrap();
             stream.read_exact(&mut [0]).await.unwrap();
             handed.send(stream).unwrap();
-            std::future::poll_fn(|_| {
+            poll_fn(|_| {
                 counted.set(counted.get() + 1);
                 Poll::<()>::Pending
             })
@@ -259,7 +260,8 @@ fn the_sending_side_may_be_shut_down_after_a_reset() {
         // Unread bytes turn the close into a reset.
         drop(peer);
         sleep(Duration::from_millis(20)).await;
-        assert_eq!(stream.shutdown().unwrap_err().kind(), ErrorKind::NotConnected);
+        let shut = poll_fn(|cx| stream.poll_shutdown_write(cx)).await;
+        assert_eq!(shut.unwrap_err().kind(), ErrorKind::NotConnected);
         AsyncWriteExt::shutdown(&mut stream).await.unwrap();
     })
     .unwrap();
@@ -276,7 +278,7 @@ fn datagrams_are_received_and_a_descriptor_that_lives_on_elsewhere_is_forgotten(
             let sender = Source::new(UdpSocket::bind("127.0.0.1:0").unwrap()).unwrap();
             sender.try_write_by(|socket| socket.send_to(&[number], address)).unwrap();
             let mut byte = [0];
-            std::future::poll_fn(|cx| source.poll_readable(cx)).await;
+            poll_fn(|cx| source.poll_readable(cx)).await;
             assert_eq!(source.try_read_by(|socket| socket.recv(&mut byte)).unwrap(), 1);
             assert_eq!(byte, [number]);
             let again = source.try_read_by(|socket| socket.recv(&mut byte)).unwrap_err();

@@ -301,7 +301,11 @@ impl<'a, D: Downstream, U: Upstream> ExchangeRelay<'a, D, U> {
             && let Poll::Ready(shut) = self.upstream.poll_shutdown(cx)
         {
             self.upstream_shut = true;
-            shut.map_err(RelayError::Io)?;
+            match shut {
+                // A queued write failed, which is no other end of the tunnel than a write that fails at once.
+                Err(error) if matches!(error.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset) => {}
+                shut => shut.map_err(RelayError::Io)?,
+            }
         }
         Ok(moved)
     }

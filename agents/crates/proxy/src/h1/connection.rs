@@ -152,7 +152,19 @@ fn begin(client: &mut H1Client, origin: &Origin) -> Result<Option<RequestDispatc
 async fn close(mut client: H1Client, alarm: &Alarm) {
     alarm.set(client.core.limits.linger_timeout);
     let core = Rc::clone(&client.core);
-    let closed = poll_fn(|cx| or_alarm(client.transport.poll_close(cx, &core), alarm, cx)).await;
+    let mut has_room = true;
+    let closed = poll_fn(|cx| {
+        let closed = client.transport.poll_close(cx, &core);
+        // A queued send at the end of the response found the socket full only now.
+        if client.transport.unsent() > 0 && std::mem::take(&mut has_room) {
+            alarm.set(core.limits.write_stall_timeout);
+        }
+        or_alarm(closed, alarm, cx)
+    })
+    .await;
+    if !has_room {
+        alarm.set(core.limits.linger_timeout);
+    }
     if client.ended || client.request_has_ended() && client.input.is_empty() || !matches!(closed, Some(Ok(()))) {
         return;
     }

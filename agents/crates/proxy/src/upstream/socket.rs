@@ -80,8 +80,7 @@ impl AsyncWrite for UpstreamSocket {
 
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         match self.get_mut() {
-            // The kernel has it all.
-            Self::Plain(_) => Poll::Ready(Ok(())),
+            Self::Plain(socket) => Pin::new(socket).poll_flush(cx),
             Self::Tls(stream) => Pin::new(stream).poll_flush(cx),
         }
     }
