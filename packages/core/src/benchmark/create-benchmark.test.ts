@@ -91,12 +91,13 @@ test('a copy of the release is that of the start, and an app with volumes or a s
 
   const volumes = [{ name: 'data', path: '/data', snapshots: 'off' }] as const;
   for (const settings of [{ volumes }, { listen: 'socket' }] as const) {
-    const { configId } = await world.system(({ tx }) => tx.release.findFirstOrThrow({ where: { id: releaseId ?? '' } }));
-    await world.system(({ tx }) => tx.appConfig.updateMany({ where: { id: configId ?? '' }, data: { settings } }));
+    const { configId } = await world.tenant((ctx) => updateConfig(ctx, { appId, settings }));
+    expect(await refusal(copy), 'the live release has other settings').toBeNull();
+    await world.system(({ tx }) => tx.release.updateMany({ where: { id: releaseId ?? '' }, data: { configId } }));
     expect(await refusal(copy), JSON.stringify(settings)).toBe('benchmark.not_copyable');
-    await world.system(({ tx }) => tx.appConfig.updateMany({ where: { id: configId ?? '' }, data: { settings: {} } }));
+    await world.system(({ tx }) => tx.release.updateMany({ where: { id: releaseId ?? '' }, data: { configId: null } }));
+    await world.tenant((ctx) => updateConfig(ctx, { appId, settings: { volumes: [], listen: 'auto' } }));
   }
-  expect(await refusal(copy)).toBeNull();
 });
 
 test('an app that never sleeps has no wake', async () => {
