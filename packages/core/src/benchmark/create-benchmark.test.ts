@@ -80,7 +80,9 @@ test('a copy of the release is that of the start, and an app with volumes or a s
   await world.report({});
   const { runId } = await world.tenant((ctx) => createBenchmark(ctx, { appId, plan: copy }));
   const [sent] = (await world.desired()).benchmarks;
-  const { liveReleaseId: releaseId } = await world.system(({ tx }) => tx.placement.findFirstOrThrow({ where: { appId } }));
+  const { liveReleaseId: releaseId } = await world.system(({ tx }) =>
+    tx.placementServer.findFirstOrThrow({ where: { placement: { appId } } }),
+  );
   expect(sent).toMatchObject({ host: 'shop.example.test', path: '/orders', lab: { releaseId } });
   expect((await auditEventsOf(world)).at(-1)).toMatchObject({
     action: 'benchmark.create',
@@ -89,8 +91,8 @@ test('a copy of the release is that of the start, and an app with volumes or a s
   await world.tenant((ctx) => cancelBenchmark(ctx, { runId }));
   expect(await refusal({ ...copy, host: 'other.example.test' })).toBe('benchmark.no_domain');
 
-  const volumes = [{ name: 'data', path: '/data', snapshots: 'off' }] as const;
-  for (const settings of [{ volumes }, { listen: 'socket' }] as const) {
+  const volumes = [{ name: 'data', path: '/data', snapshots: 'off' as const }];
+  for (const settings of [{ volumes }, { listen: 'socket' as const }]) {
     const { configId } = await world.tenant((ctx) => updateConfig(ctx, { appId, settings }));
     expect(await refusal(copy), 'the live release has other settings').toBeNull();
     await world.system(({ tx }) => tx.release.updateMany({ where: { id: releaseId ?? '' }, data: { configId } }));

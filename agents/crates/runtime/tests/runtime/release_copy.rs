@@ -1,8 +1,9 @@
 //! Tests of copies of live releases: they run beside their app, are none of its instances, and leave nothing behind.
 
+use std::os::fd::AsFd;
+
 use fairlead_model::VolumeMount;
 use fairlead_network::run_inside;
-use std::os::fd::AsFd;
 
 use super::network::{devices, isolated};
 use super::*;
@@ -55,7 +56,9 @@ async fn a_copy_that_ends_or_can_not_run_says_why() {
     let crashing = release(4, &["crash"]);
     let spec = |name, release: &ReleaseSpec| AppSpec { key: key(name), ..live(release.clone()) };
     server.desire([spec("app_b", &volumes), spec("app_c", &socket), spec("app_d", &crashing)]);
-    let crashed = |view: &RuntimeView| view.instances.iter().any(|status| status.restarts > 0).then_some(());
+    let crashed = |view: &RuntimeView| {
+        view.instances.iter().any(|status| status.key == key("app_d") && status.restarts > 0).then_some(())
+    };
     server.until("a crash", crashed).await;
     for (app, release, words) in [
         ("app_z", "rel_1", "the app does not run on this server"),
