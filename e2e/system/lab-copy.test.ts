@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { AppId } from '@fairlead/contract/ids';
-import { type BenchmarkPlan, benchmarkPlanSchema } from '@fairlead/core/benchmark';
+import { type BenchmarkPlan, benchmarkPlanSchema, cancelBenchmark } from '@fairlead/core/benchmark';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { waitFor } from '../../tools/lib/wait.ts';
 import { HAPROXY, NFTABLES, NGINX, requirePrograms } from '../../tools/test/debian.ts';
@@ -107,7 +107,7 @@ test('proxies and floor are measured before a copy, which alone gets the request
 test('a cancelled run leaves nothing of its copy', async () => {
   const { runId } = await system.product.verbs.createBenchmark({ appId, plan: planOf({ durationMs: 30_000 }) });
   await waitFor(() => processesOfCopies().length > 1, { what: 'a copy and a proxy', timeoutMs: 60_000 });
-  await system.product.verbs.cancelBenchmark({ runId });
+  await system.asSystem((ctx) => cancelBenchmark(ctx, { runId }));
   await nothingLeft();
   expect(await seenByLive()).toMatchObject({ requests: 0 });
 });
