@@ -100,7 +100,9 @@ test('proxies and floor are measured before a copy, which alone gets the request
   expect(copies).toHaveLength(1);
   const [copy] = copies;
   expect(copy).toMatchObject({ isCopy: true, token: SECRET, paths: ['/page?size=2'] });
-  expect(copy?.hosts.map((host) => host.replace(/:\d+$/, ''))).toEqual([...new Array(copy?.hosts.length)].map(() => run.plan.host));
+  expect(copy?.hosts.map((host) => host.replace(/:\d+$/, ''))).toEqual(
+    [...new Array(copy?.hosts.length)].map(() => run.plan.host),
+  );
   expect(copy?.requests).toBeGreaterThanOrEqual(run.rows.reduce((sum, { requests }) => sum + requests, 0));
 });
 
@@ -139,7 +141,11 @@ test('a killed agent leaves nothing of its copy, and the next one measures with 
 /** Copies have the home of the app, where each instance writes what it has seen when it ends. */
 function seenByCopies(): Seen[] {
   const homes = join(system.agentFolder, 'homes');
-  const files = readdirSync(homes).flatMap((home) => readdirSync(join(homes, home)).map((name) => join(homes, home, name)));
-  const seen = files.filter((file) => file.endsWith('.seen')).map((file) => JSON.parse(readFileSync(file, 'utf8')) as Seen);
+  const files = readdirSync(homes).flatMap((home) =>
+    readdirSync(join(homes, home)).map((name) => join(homes, home, name)),
+  );
+  const seen = files
+    .filter((file) => file.endsWith('.seen'))
+    .map((file) => JSON.parse(readFileSync(file, 'utf8')) as Seen);
   return seen.filter(({ isCopy }) => isCopy);
 }

@@ -41,7 +41,13 @@ export async function createBenchmark(
     select: { id: true, connectedGateway: true, lastSeenAt: true, capabilities: true },
   });
   if (!isConnected(server, ctx.clock.now())) throw new AppError('server.not_connected', { serverId: server.id });
-  const message = benchmarkPlan({ runId: '', appId, environmentId, plan: { ...plan, host: plan.host ?? '' }, liveReleaseId });
+  const message = benchmarkPlan({
+    runId: '',
+    appId,
+    environmentId,
+    plan: { ...plan, host: plan.host ?? '' },
+    liveReleaseId,
+  });
   const missing = missingBenchmarkCapability(message, server.capabilities);
   if (missing !== null) throw new AppError('benchmark.unsupported', { serverId: server.id, capability: missing });
 
@@ -108,7 +114,10 @@ async function hostOf(
   if (plan.upstream === 'live') return await findHost(ctx, where, plan);
   if (!copiesRelease(plan)) return LAB_HOST;
   const domain = await ctx.tx.domain.findFirst({
-    where: { ...where, organizationId: ctx.organizationId, NOT: { host: { startsWith: '*.' } }, host: plan.host },
+    where: {
+      ...{ ...where, organizationId: ctx.organizationId, NOT: { host: { startsWith: '*.' } } },
+      ...(plan.host === undefined ? {} : { host: plan.host }),
+    },
     select: { host: true },
     orderBy: [{ createdAt: 'asc' }, { host: 'asc' }, { pathPrefix: 'asc' }],
   });

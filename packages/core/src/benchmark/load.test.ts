@@ -17,7 +17,10 @@ test('methods beyond reading, and headers that an app may take for one, may chan
   expect(mayChangeData({ ...override, upstream: 'lab' })).toBe(false);
   const labApp = { ...override.labApp, server: 'release' as const };
   expect(mayChangeData({ ...override, upstream: 'lab', labApp })).toBe(true);
-  expect([copiesRelease({ upstream: 'lab', labApp }), copiesRelease({ upstream: 'live', labApp })]).toEqual([true, false]);
+  expect([copiesRelease({ upstream: 'lab', labApp }), copiesRelease({ upstream: 'live', labApp })]).toEqual([
+    true,
+    false,
+  ]);
 });
 
 test('headers of the generator and credentials are refused, whatever their case', () => {

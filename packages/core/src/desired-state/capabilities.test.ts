@@ -217,7 +217,9 @@ test('a state requires what else it has', () => {
     thresholds: [],
   };
   const benchmarks = (changes: Partial<StoredPlan>) => ({
-    benchmarks: [{ runId: 'run_1', appId: 'app_1', environmentId: 'env_1', plan: { ...plan, ...changes }, liveReleaseId: 'rel_1' }],
+    benchmarks: [
+      { runId: 'run_1', appId: 'app_1', environmentId: 'env_1', plan: { ...plan, ...changes }, liveReleaseId: 'rel_1' },
+    ],
   });
   expect(requires(benchmarks({}))).toEqual(['benchmark']);
   expect(requires(benchmarks({ protocols: ['http1', 'http3'] }))).toEqual(['benchmark', 'benchmark.http3']);
