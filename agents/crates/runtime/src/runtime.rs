@@ -36,8 +36,8 @@ use crate::listener::Owner;
 use crate::listening;
 use crate::rollout::{Load, RolloutEvent, Traffic, UpstreamEndpoint};
 use driver::RuntimeDriver;
-pub use release_copy::ReleaseCopy;
 use fairlead_base::cgroup::CgroupFolders;
+pub use release_copy::ReleaseCopy;
 
 /// Capacity of the queue of deployment log lines; a rollout writes some dozen.
 const LOG_LINES_WAITING: usize = 4096;

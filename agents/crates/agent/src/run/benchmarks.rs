@@ -234,7 +234,9 @@ impl LabRun<'_> {
         cancel: CancellationToken,
         reporter: &mut Reporter,
     ) -> Result<Vec<BenchmarkRow>, BenchError> {
-        let Some(release) = &self.plan.lab_release else { return self.measure_before(None, done, cancel, reporter).await };
+        let Some(release) = &self.plan.lab_release else {
+            return self.measure_before(None, done, cancel, reporter).await;
+        };
         let copy = tokio::select! {
             copy = reporter.sleeper.runtime.start_copy(self.plan.key.clone(), release.clone()) => copy,
             () = cancel.cancelled() => return Err(BenchError::Cancelled),

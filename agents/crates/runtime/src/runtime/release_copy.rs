@@ -305,7 +305,8 @@ impl CopyLauncher {
             sleep(pause).await;
             pause = (pause * 2).min(copy.spec.readiness_check.interval.max(FIRST_CHECK));
         };
-        let (UpstreamAddress::Tcp { address, .. } | UpstreamAddress::Namespace { address: Some(address), .. }) = address
+        let (UpstreamAddress::Tcp { address, .. } | UpstreamAddress::Namespace { address: Some(address), .. }) =
+            address
         else {
             return Err("it listens on a Unix socket".to_owned());
         };
@@ -329,10 +330,7 @@ impl CopyLauncher {
             host: container_record.as_ref().and_then(|record| record.host),
             owner: self.options.listener_owner(spec, *pid),
             port: container_record.as_ref().map_or(spec.port, |record| record.port),
-            network: network.map(|network| NetworkTarget {
-                handover: network.handover.clone(),
-                found: Arc::default(),
-            }),
+            network: network.map(|network| NetworkTarget { handover: network.handover.clone(), found: Arc::default() }),
             socket: None,
             path: if check.command.is_empty() { check.path.clone() } else { String::new() },
             timeout: check.timeout,
