@@ -35,7 +35,7 @@ export const SHORT: Size = {
   lossProtocols: ['http1', 'http2', 'http3'],
 };
 
-/** Scenarios in front of the lab's own app. */
+/** Scenarios in front of the lab's own app, an app server or a copy of the measured app. */
 export function labScenarios({ repeats, durationMs, concurrency, lossProtocols }: Size): LabScenario[] {
   const scenario = (name: string, plan: object): LabScenario => {
     const common = { upstream: 'lab', targets: ALWAYS, protocols: ['http1'], warmupMs: 200, concurrency: [16] };
@@ -71,6 +71,7 @@ export function labScenarios({ repeats, durationMs, concurrency, lossProtocols }
       link: { lossPercent: LOSS_PERCENT, delayMs: LINK_DELAY_MS },
     }),
     ...appServers(['node-cluster'], [0]).map(([name, labApp]) => scenario(name, appServerPlan(labApp))),
+    scenario('copy of the release', { labApp: { server: 'release' }, protocols: ['http1', 'http2'] }),
   ];
 }
 

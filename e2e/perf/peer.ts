@@ -185,7 +185,7 @@ export function configured(peer: Configured): Peer {
 
 function appValues(app: string): Readonly<Record<string, string>> {
   const [host, port] = app.split(':');
-  return { APP: app, APP_HOST: host ?? '', APP_PORT: port ?? '' };
+  return { HOST: 'bench.localhost', APP: app, APP_HOST: host ?? '', APP_PORT: port ?? '' };
 }
 
 function filled(config: string, text: string, values: Readonly<Record<string, string | number>>): string {

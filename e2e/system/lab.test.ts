@@ -156,6 +156,9 @@ test('a terminal runs the probes, loads and links of the lab, and its documents 
     const wake = await bench({ upstream: 'live', scenario: 'wake' });
     expect(wake.code).toBe(1);
     expect(wake.printed).toContain('This scenario needs a control plane');
+    const copy = await bench({ labApp: { server: 'release' } });
+    expect(copy.code).toBe(1);
+    expect(copy.printed).toContain('A copy of the live release needs a control plane');
   } finally {
     await rm(folder, { recursive: true });
   }

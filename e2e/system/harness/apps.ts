@@ -42,6 +42,37 @@ export const COUNTING_APP: Files = {
 };
 
 /**
+ * App whose instances each count their requests, without health checks. `/seen` answers with the counts of one instance; it
+ * counts nothing. At its end, an instance writes them to a file in its home that ends in `.seen`.
+ */
+export const INSTANCE_COUNTING_APP: Files = {
+  'package.json': manifest({ start: 'node server.js' }),
+  'server.js': [
+    "import { writeFileSync } from 'node:fs';",
+    "import { createServer } from 'node:http';",
+    'const { API_TOKEN, FAIRLEAD_BENCHMARK_COPY, FAIRLEAD_INSTANCE_ID, HOME, PORT } = process.env;',
+    'const [paths, hosts] = [new Set(), new Set()];',
+    'let requests = 0;',
+    "const seen = () => JSON.stringify({ isCopy: FAIRLEAD_BENCHMARK_COPY === '1', token: API_TOKEN, requests, paths: [...paths], hosts: [...hosts] });",
+    'const server = createServer((request, response) => {',
+    "  if (request.url === '/seen') return response.end(seen());",
+    "  if (request.headers['user-agent'] === 'fairlead-health') return response.end();",
+    '  requests += 1;',
+    '  paths.add(request.url);',
+    '  hosts.add(request.headers.host);',
+    "  response.end('counted');",
+    '});',
+    'server.keepAliveTimeout = 75_000;',
+    'server.listen(Number(PORT));',
+    "process.once('SIGTERM', () => {",
+    "  writeFileSync(HOME + '/' + FAIRLEAD_INSTANCE_ID + '.seen', seen());",
+    '  process.exit(0);',
+    '});',
+    '',
+  ].join('\n'),
+};
+
+/**
  * App that answers with `inside`, the header X-User and any path beyond `/`. Its `/verify` is for forward auth: 200 with
  * the name in the cookie `user` as X-User, or 401 without that cookie.
  */

@@ -56,6 +56,14 @@ test('requests that may change data need the right to deploy', async () => {
   await send(developer, { method: 'POST' });
 });
 
+test('a copy of the release needs the right to deploy', async () => {
+  const copy = (caller: Caller, server: string) =>
+    caller.benchmark.create({ appId, plan: { upstream: 'lab', labApp: { server } } as object });
+  await copy(benchmarker, 'puma');
+  await expect(copy(benchmarker, 'release')).rejects.toMatchObject(denied);
+  await copy(developer, 'release');
+});
+
 test.each(['route-change', 'proxy-upgrade'])('the scenario %s needs the right to change servers', async (scenario) => {
   await expect(start(developer, scenario)).rejects.toMatchObject(denied);
   await start(owner, scenario);

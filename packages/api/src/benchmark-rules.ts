@@ -1,6 +1,6 @@
 // Rules of starting a benchmark. Scenarios that act on an app or on its server need what the same action needs elsewhere.
 import type { CreateBenchmarkInput } from '@fairlead/core/benchmark';
-import { mayChangeData } from '@fairlead/core/benchmark/load';
+import { copiesRelease, mayChangeData } from '@fairlead/core/benchmark/load';
 import { findPlacement } from '@fairlead/core/placement';
 import { keepsNetworkOpen } from './network.ts';
 import { approver, environmentsOnServers } from './protection.ts';
@@ -11,7 +11,7 @@ const proxyScenarios: readonly CreateBenchmarkInput['plan']['scenario'][] = ['ro
 
 const scenarioNeeds: AlsoNeeds<CreateBenchmarkInput> = {
   words:
-    'with the scenario `deploy` or `wake`: `deployment.write` in that environment, and what `deployment.restart` needs; with ' +
+    'with the scenario `deploy` or `wake`, or a copy of the release: `deployment.write` in that environment, and what `deployment.restart` needs; with ' +
     '`route-change` or `proxy-upgrade`: `server.write` in the organization; with requests that may change data: ' +
     '`deployment.write` in that environment',
   permissions: ['deployment.write', 'server.write'],
@@ -19,7 +19,7 @@ const scenarioNeeds: AlsoNeeds<CreateBenchmarkInput> = {
   reads: ['appId', 'environmentId', 'plan'],
   find: async (core, input) => {
     const { scenario } = input.plan;
-    const startsInstances = scenario === 'deploy' || scenario === 'wake';
+    const startsInstances = scenario === 'deploy' || scenario === 'wake' || copiesRelease(input.plan);
     const [place] = await byPlacement.find(core, input);
     const deploys = { anyOf: ['deployment.write'], scope: place ?? null } as const;
     return [

@@ -12,6 +12,7 @@ export const capabilities = {
     'Measures the live release in turn with the new one, for thresholds of a benchmark gate that are relative to it.',
   'benchmark.http3': 'Runs benchmarks over HTTP/3.',
   'benchmark.lab': 'Runs scenarios, rates and fresh connections, and compares proxies before an app of its own.',
+  'benchmark.lab_release': 'Compares proxies before a copy of the app’s live release.',
   'benchmark.latency': 'Measures latency probes such as uploads, streams, server-sent events and WebSocket messages.',
   'benchmark.load': 'Sends the weighted requests of a benchmark, with think time and stages.',
   'benchmark.scenarios': 'Runs the scenarios packet loss and wake, measures app servers, and knows more proxies.',

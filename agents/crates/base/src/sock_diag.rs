@@ -124,11 +124,17 @@ impl SocketDiagnostics {
         Ok(found)
     }
 
-    /// Counts the established connections of the server at `address`.
+    /// Counts the established connections of the server at `address`. A listener for both families takes those over IPv4 with
+    /// sockets of IPv6.
     pub fn connections(&self, address: SocketAddr) -> io::Result<u32> {
-        let remote = SocketAddr::new(address.ip(), 0);
         let mut count = 0;
-        self.ask(address, remote, Some(1 << ESTABLISHED), |socket| count += u32::from(socket.local == address))?;
+        for any in [IpAddr::V4(Ipv4Addr::UNSPECIFIED), IpAddr::V6(Ipv6Addr::UNSPECIFIED)] {
+            let (local, remote) = (SocketAddr::new(any, address.port()), SocketAddr::new(any, 0));
+            let is_own = |socket: TcpSocket| {
+                socket.local.port() == address.port() && socket.local.ip().to_canonical() == address.ip().to_canonical()
+            };
+            self.ask(local, remote, Some(1 << ESTABLISHED), |socket| count += u32::from(is_own(socket)))?;
+        }
         Ok(count)
     }
 
@@ -402,6 +408,10 @@ mod tests {
         assert_eq!(diagnostics.connections(to).unwrap(), 3);
         drop(clients);
         assert_eq!(diagnostics.connections(to).unwrap(), 0);
+        let both = TcpListener::bind("[::]:0").unwrap();
+        let to = SocketAddr::from((Ipv4Addr::LOCALHOST, both.local_addr().unwrap().port()));
+        let _client = TcpStream::connect(to).unwrap();
+        assert_eq!(diagnostics.connections(to).unwrap(), 1);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::num::NonZeroU32;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::available_parallelism;
@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use fairlead_base::CancellationToken;
 use fairlead_base::sock_diag::SocketDiagnostics;
 use fairlead_model::{BenchmarkProbe, MachineNoise};
+use fairlead_network::run_inside;
 use fairlead_telemetry::{cpu_time_of, pss_bytes_of, tree_cpu_time_of, tree_of};
 use rustix::process::{Resource, getrlimit};
 use rustix::time::{ClockId, clock_gettime};
@@ -126,7 +127,7 @@ pub(crate) async fn measure(
         tokio::time::sleep_until(end.into()).await;
         let cpu = CpuUsage::read(cell).since(before);
         let noise = meter.and_then(|meter| meter.end(cell.knows_processes.then(|| cpu.sum())));
-        let app_connections = cell.app_address.map_or(0, connections_to);
+        let app_connections = cell.app_address.map_or(0, |app| connections_to(app, cell.network.as_deref()));
         Usage { cpu, memory_bytes: memory(&cell.pids), noise, app_connections }
     };
     let usage = tokio::select! {
@@ -353,10 +354,14 @@ fn processes(pids: &[u32]) -> BTreeSet<u32> {
     pids.iter().flat_map(|pid| tree_of(*pid)).collect()
 }
 
-/// Counts the accepted and the waiting connections of an app on this machine. Logs a failure and returns 0, so that the row
+/// Counts the accepted and the waiting connections of an app in the network of the clients. Logs a failure and returns 0, so that the row
 /// is kept.
-fn connections_to(address: SocketAddr) -> u32 {
-    let counted = SocketDiagnostics::open().and_then(|sockets| sockets.connections(address));
+fn connections_to(address: SocketAddr, network: Option<&OwnedFd>) -> u32 {
+    let opened = match network {
+        Some(network) => run_inside(network.as_fd(), SocketDiagnostics::open),
+        None => SocketDiagnostics::open(),
+    };
+    let counted = opened.and_then(|sockets| sockets.connections(address));
     counted.unwrap_or_else(|error| {
         tracing::warn!(%error, "the connections to the app can't be counted");
         0

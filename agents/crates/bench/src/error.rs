@@ -30,6 +30,9 @@ pub enum BenchError {
     /// Scenario that this server can't run.
     #[error("This server can't run the scenario: {0}. Choose another scenario, or another server.")]
     Refused(String),
+    /// The lab can't have a copy of the app's release.
+    #[error("A copy of the release can't be measured: {0}.")]
+    Copy(String),
     /// Failure of the emulated link between clients and proxies.
     #[error("The link between clients and proxies failed: {0}. The rows measured before it stay. Start a new run.")]
     Link(String),
@@ -48,6 +51,7 @@ impl BenchError {
             | Self::Lab(_)
             | Self::Event(_)
             | Self::Refused(_)
+            | Self::Copy(_)
             | Self::Link(_)
             | Self::Cancelled => "benchmark.failed",
         };

@@ -90,6 +90,7 @@ fn detail(error: BenchError) -> String {
         | BenchError::Plan(detail)
         | BenchError::Generator(detail)
         | BenchError::Refused(detail)
+        | BenchError::Copy(detail)
         | BenchError::Link(detail)
         | BenchError::Lab(detail)
         | BenchError::Event(detail) => detail,

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::future::{pending, ready};
 use std::io;
 use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
 use std::time::Duration;
 
 use fairlead_base::CancellationToken;
@@ -69,6 +71,8 @@ pub struct Targets {
     pub app_address: Option<SocketAddr>,
     /// Link between clients and proxies, if it is emulated.
     pub link: Option<EmulatedLink>,
+    /// Network namespace of the clients; `None`: that of this process, or of the link's near end.
+    pub network: Option<Arc<OwnedFd>>,
 }
 
 impl Targets {
@@ -364,7 +368,7 @@ fn cell(plan: &BenchmarkPlan, targets: &Targets, step: PlannedCell) -> Result<Ce
         app_pids: targets.app_pids.clone(),
         knows_processes,
         app_address: targets.app_address,
-        network: targets.link.as_ref().map(EmulatedLink::clients),
+        network: targets.network.clone().or_else(|| targets.link.as_ref().map(EmulatedLink::clients)),
     })
 }
 
@@ -485,6 +489,7 @@ mod tests {
             warmup: Duration::ZERO,
             lab: None,
             lab_server: LabServer::Own,
+            lab_release: None,
             scenario: BenchmarkScenario::Matrix,
             fresh_connections: false,
             rate: None,

@@ -243,6 +243,7 @@ impl PlanSpec {
         let clients = self.concurrency.iter().copied().max().unwrap_or(0);
         let waiting = u64::from(clients) * u64::from(self.lab_app.response_bytes);
         let has_app_server = self.lab_app.server != LabServer::Own;
+        let copies_release = self.copies_release();
         let rows = self.rows();
         let too_many_rows =
             format!("The plan has {rows} rows, and a run has at most {ROWS_MAX}. Choose fewer combinations.");
@@ -267,7 +268,18 @@ impl PlanSpec {
                 !is_live && has_app_server && (is_event || self.lab_app.error_every > 0),
                 "An app server other than the lab’s own runs the matrix only, without errors.",
             ),
-            (!is_live && self.path != "/", "The lab measures the path /. Add requests for other ones."),
+            (
+                copies_release && self.lab_app.response_delay_ms > 0,
+                "A copy of the release has no response delay of its own: set it to 0.",
+            ),
+            (
+                copies_release && clients > LIVE_CONCURRENCY_MAX,
+                "A copy of the release is measured with at most 1024 clients.",
+            ),
+            (
+                !is_live && !copies_release && self.path != "/",
+                "The lab measures the path /. Add requests for other ones.",
+            ),
             (
                 !is_live && waiting > LAB_BYTES_MAX,
                 "All clients together wait for more than 256 MiB. Choose fewer clients or smaller responses.",
@@ -293,6 +305,11 @@ impl PlanSpec {
         let load = self.load.faults(&self.path, scenario, has_rate);
         let all = before.into_iter().chain(load).chain(rules);
         all.filter(|(is_fault, _)| *is_fault).map(|(_, message)| message.to_owned()).collect()
+    }
+
+    /// Returns whether a copy of the app's live release answers in the lab, which needs a control plane.
+    pub fn copies_release(&self) -> bool {
+        self.upstream == PlanUpstream::Lab && self.lab_app.server == LabServer::Release
     }
 
     fn rows(&self) -> usize {
@@ -347,6 +364,7 @@ impl PlanSpec {
             warmup: milliseconds(self.warmup_ms),
             lab: is_lab.then_some(lab),
             lab_server: if is_lab { server } else { LabServer::Own },
+            lab_release: None,
             scenario: self.scenario,
             fresh_connections: self.connection == PlanConnection::Fresh,
             rate: self.requests_per_second.map(f64::from),

@@ -6,7 +6,7 @@ use std::io::Error;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use fairlead_lab::{issue, run_app};
+use fairlead_lab::{HOST, issue, run_app};
 use fairlead_model::LabApp;
 
 type Fault = Box<dyn std::error::Error + Send + Sync>;
@@ -18,7 +18,7 @@ fn main() -> Result<(), Fault> {
     let mut next = || arguments.next().ok_or_else(|| Error::other(USAGE));
     match next()?.as_str() {
         "certificate" => {
-            issue(Path::new(&next()?))?;
+            issue(Path::new(&next()?), HOST)?;
         }
         "app" => {
             let response_bytes = next()?.parse()?;

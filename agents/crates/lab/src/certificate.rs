@@ -8,23 +8,23 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use fairlead_tls::{AuthorityError, Certificate, LocalAuthority};
 
-/// Host of all requests in the lab.
+/// Host of all requests to the lab's own app.
 pub const HOST: &str = "bench.localhost";
 
 const LINE_CHARS: usize = 64;
 
-/// Certificate of `HOST` and the root to trust.
+/// Certificate of a host and the root to trust.
 #[derive(Debug)]
 pub struct LabCertificate {
     pub root_der: Vec<u8>,
     pub leaf: Certificate,
 }
 
-/// Issues a certificate and writes `ca/ca.pem` (to trust), `leaf.pem`, `leaf-key.pem` and `both.pem` to a folder.
-pub fn issue(folder: &Path) -> Result<LabCertificate> {
+/// Issues a certificate of `host` and writes `ca/ca.pem` (to trust), `leaf.pem`, `leaf-key.pem` and `both.pem` to a folder.
+pub fn issue(folder: &Path, host: &str) -> Result<LabCertificate> {
     let failed = |error: AuthorityError| Error::other(error);
-    let authority = LocalAuthority::open_or_create(&folder.join("ca")).map_err(failed)?;
-    let leaf = authority.leaf(HOST).map_err(failed)?;
+    let authority = LocalAuthority::open_or_create_for(&folder.join("ca"), host).map_err(failed)?;
+    let leaf = authority.leaf(host).map_err(failed)?;
     let chain = leaf.chain_der.iter().map(|der| pem("CERTIFICATE", der)).collect::<String>();
     let key = pem("PRIVATE KEY", &leaf.key_pkcs8_der);
     std::fs::write(folder.join("leaf.pem"), &chain)?;

@@ -2,8 +2,10 @@
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::sync::Arc;
 use std::thread::available_parallelism;
 use std::time::Duration;
 
@@ -12,9 +14,10 @@ use fairlead_bench::{EmulatedLink, TargetEndpoint, Targets};
 use fairlead_model::{
     BenchmarkPlan, BenchmarkProgram, BenchmarkProtocol, BenchmarkScenario, BenchmarkTarget, LabApp, NetworkPath,
 };
+use fairlead_network::run_inside;
 use fairlead_telemetry::tree_of;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
 use tokio::process::{Child, Command};
 use tokio::time::{Instant, sleep, timeout_at};
 
@@ -47,6 +50,16 @@ pub struct LabSetup {
     pub folders: Vec<PathBuf>,
 }
 
+/// Copy of an app's release that answers in the lab.
+#[derive(Debug, Clone)]
+pub struct LabCopy {
+    pub address: SocketAddr,
+    /// First process of the copy.
+    pub pid: u32,
+    /// Its network namespace, which the proxies and the clients enter; `None`: that of the server.
+    pub network: Option<Arc<OwnedFd>>,
+}
+
 /// Failure to set up the lab. A proxy that can't start is no failure: its rows are left out.
 #[derive(Debug, thiserror::Error)]
 pub enum LabError {
@@ -74,30 +87,39 @@ pub struct Lab {
     folder: LabFolder,
     /// Folder of the proxies' certificate.
     certificate: PathBuf,
+    /// Host of the certificate and of all requests.
+    host: String,
     /// Serving threads or processes of each program.
     workers: usize,
     response: LabApp,
 }
 
 impl Lab {
-    /// Starts the app and the proxies that a plan compares, and the link before them where its scenario needs one.
+    /// Starts the app and the proxies that a plan compares, and the link before them where its scenario needs one. A `copy`
+    /// runs already, and answers in place of the app.
     pub async fn start(
         setup: &LabSetup,
         plan: &BenchmarkPlan,
         app: LabApp,
+        copy: Option<LabCopy>,
         cancel: &CancellationToken,
     ) -> Result<Self, LabError> {
         tokio::select! {
-            started = Self::start_all(setup, plan, app) => started,
+            started = Self::start_all(setup, plan, app, copy) => started,
             () = cancel.cancelled() => Err(LabError::Cancelled),
         }
     }
 
-    async fn start_all(setup: &LabSetup, plan: &BenchmarkPlan, response: LabApp) -> Result<Self, LabError> {
+    async fn start_all(
+        setup: &LabSetup,
+        plan: &BenchmarkPlan,
+        response: LabApp,
+        copy: Option<LabCopy>,
+    ) -> Result<Self, LabError> {
         let folder = LabFolder::create(&std::env::temp_dir()).map_err(LabError::Folder)?;
         let certificate = folder.path().join("certificate");
         std::fs::create_dir(&certificate).map_err(LabError::Folder)?;
-        let root = issue(&certificate).map_err(LabError::Folder)?.root_der;
+        let root = issue(&certificate, &plan.host).map_err(LabError::Folder)?.root_der;
         let workers = available_parallelism().map_or(1, usize::from).min(WORKERS_MAX);
         let mut lab = Self {
             targets: Targets {
@@ -111,18 +133,20 @@ impl Lab {
             processes: Vec::new(),
             folder,
             certificate,
+            host: plan.host.clone(),
             workers,
             response,
         };
         if plan.scenario == BenchmarkScenario::PacketLoss {
             lab.start_link().await.map_err(|error| LabError::Link(error.to_string()))?;
         }
-        let app = match app_server(plan.lab_server) {
-            None => lab.start_own_app().await.map_err(|source| LabError::Start { program: "app", source })?,
-            Some(program) => lab.start_app_server(program).await?,
+        let app = match (copy, app_server(plan.lab_server)) {
+            (Some(copy), _) => lab.enter(copy),
+            (None, None) => lab.start_own_app().await.map_err(|source| LabError::Start { program: "app", source })?,
+            (None, Some(program)) => lab.start_app_server(program).await?,
         };
-        // With a link, the app has another network than this process.
-        lab.targets.app_address = Some(app).filter(|_| lab.network.is_none());
+        // Behind a link, the app has another network than the clients.
+        lab.targets.app_address = Some(app).filter(|_| lab.targets.link.is_none());
         for target in &plan.targets {
             let (version, configuration, started) = match target {
                 BenchmarkTarget::Direct => {
@@ -152,6 +176,19 @@ impl Lab {
             lab.programs.push(BenchmarkProgram { target: *target, version, configuration, skipped });
         }
         Ok(lab)
+    }
+
+    /// Makes a copy the app of the lab. Everything that starts after it is in the copy's network.
+    fn enter(&mut self, copy: LabCopy) -> SocketAddr {
+        let LabCopy { address, pid, network } = copy;
+        self.targets.app_pids = vec![pid];
+        if let Some(network) = network {
+            // This process holds the namespace open as long as the lab runs.
+            self.network = Some(format!("/proc/{}/fd/{}", std::process::id(), network.as_raw_fd()).into());
+            self.targets.network_path = Some(NetworkPath::BenchNamespace);
+            self.targets.network = Some(network);
+        }
+        address
     }
 
     /// Starts the link. Everything that starts after it is at its far end.
@@ -200,7 +237,7 @@ impl Lab {
     }
 
     async fn launch_app_server(&self, program: &LabProgram, file: &Path) -> io::Result<(Child, SocketAddr)> {
-        let [port] = free_ports()?;
+        let [port] = self.free_ports()?;
         let values = Values { app: loopback(port), ..self.values(loopback(port)) };
         let (process, _) = self.run(program, file, values, &[loopback(port)]).await?;
         Ok((process, loopback(port)))
@@ -230,7 +267,7 @@ impl Lab {
     }
 
     async fn launch(&self, peer: &Peer, file: &Path, app: SocketAddr) -> io::Result<(Child, TargetEndpoint)> {
-        let [https_port, http_port, metrics_port] = free_ports()?;
+        let [https_port, http_port, metrics_port] = self.free_ports()?;
         let (https, http) = (loopback(https_port), loopback(http_port));
         let values = Values { https_port, http_port, metrics_port, ..self.values(app) };
         let serves_http = peer.target.speaks(BenchmarkProtocol::Http1Cleartext);
@@ -248,6 +285,7 @@ impl Lab {
         Values {
             folder: PathBuf::new(),
             certificate: self.certificate.clone(),
+            host: self.host.clone(),
             app,
             https_port: 0,
             http_port: 0,
@@ -339,9 +377,18 @@ impl Lab {
     }
 
     async fn connect(&self, address: SocketAddr) -> io::Result<TcpStream> {
-        match &self.targets.link {
-            None => TcpStream::connect(address).await,
-            Some(link) => link.connect(address).await,
+        match (&self.targets.link, &self.targets.network) {
+            (Some(link), _) => link.connect(address).await,
+            (None, Some(network)) => run_inside(network.as_fd(), TcpSocket::new_v4)?.connect(address).await,
+            (None, None) => TcpStream::connect(address).await,
+        }
+    }
+
+    /// Returns ports that are free now in the network of the proxies. Behind a link, it returns those of this process' network.
+    fn free_ports<const N: usize>(&self) -> io::Result<[u16; N]> {
+        match &self.targets.network {
+            Some(network) => run_inside(network.as_fd(), free_ports),
+            None => free_ports(),
         }
     }
 }

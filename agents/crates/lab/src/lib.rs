@@ -13,6 +13,6 @@ mod program;
 mod server;
 
 pub use certificate::{HOST, LabCertificate, issue};
-pub use lab::{Lab, LabError, LabSetup};
+pub use lab::{Lab, LabCopy, LabError, LabSetup};
 pub use link::run_link;
 pub use process::{Serving, enter_network, run_app, run_floor, run_guard, run_peer};

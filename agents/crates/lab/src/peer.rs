@@ -109,7 +109,7 @@ const PEERS: &[Peer] = &[
             "--target",
             "@APP@",
             "--host",
-            "bench.localhost",
+            "@HOST@",
             "--tls",
             "--tls-certificate-path",
             "@CERTIFICATE@/leaf.pem",
@@ -178,6 +178,7 @@ mod tests {
         let values = Values {
             folder: "/folder".into(),
             certificate: "/certificate".into(),
+            host: "bench.localhost".into(),
             app: ([127, 0, 0, 1], 3000).into(),
             https_port: 1,
             http_port: 2,

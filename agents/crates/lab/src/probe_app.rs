@@ -181,6 +181,7 @@ mod tests {
             fresh_connections: false,
             rate: None,
             lab_server: LabServer::Own,
+            lab_release: None,
             link: LinkCondition::default(),
             load: BenchmarkLoad::default(),
         };

@@ -76,6 +76,8 @@ fn is_program(file: &Path) -> bool {
 pub(crate) struct Values {
     pub(crate) folder: PathBuf,
     pub(crate) certificate: PathBuf,
+    /// Host of all requests.
+    pub(crate) host: String,
     pub(crate) app: SocketAddr,
     pub(crate) https_port: u16,
     pub(crate) http_port: u16,
@@ -91,6 +93,7 @@ impl Values {
             ("@CONFIG@", config.display().to_string()),
             ("@FOLDER@", self.folder.display().to_string()),
             ("@CERTIFICATE@", self.certificate.display().to_string()),
+            ("@HOST@", self.host.clone()),
             ("@APP@", self.app.to_string()),
             ("@APP_HOST@", self.app.ip().to_string()),
             ("@APP_PORT@", self.app.port().to_string()),

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{AppKey, RunId, UpstreamAddress};
+use crate::{AppKey, ReleaseId, RunId, UpstreamAddress};
 
 /// Measurement target: the app through a proxy, or the app alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -72,6 +72,8 @@ pub enum LabServer {
     Uvicorn,
     /// Puma, for Ruby.
     Puma,
+    /// Copy of the app's live release.
+    Release,
 }
 
 /// Response of the lab's app.
@@ -251,6 +253,8 @@ pub enum NetworkPath {
     OwnNetwork,
     /// The app's Unix socket.
     UnixSocket,
+    /// Over the loopback of a bench namespace, which holds a copy of the app, the clients and the proxies.
+    BenchNamespace,
 }
 
 impl NetworkPath {
@@ -335,6 +339,9 @@ pub struct BenchmarkPlan {
     pub lab: Option<LabApp>,
     /// Program that answers in the lab as `lab` says.
     pub lab_server: LabServer,
+    /// Live release of the app, for the server `Release` only.
+    #[serde(default)]
+    pub lab_release: Option<ReleaseId>,
     pub scenario: BenchmarkScenario,
     /// True: one connection for each request.
     pub fresh_connections: bool,

@@ -67,6 +67,9 @@ pub struct InstanceSpec {
     /// Container to run; `None` for a process of this server.
     #[serde(default)]
     pub container: Option<ContainerSpec>,
+    /// True if it ends with the agent that started it: a copy of a release, which is no instance of the app.
+    #[serde(default)]
+    pub ends_with_agent: bool,
     /// Number of restarts before this start.
     pub restarts: u32,
     /// Kind of the rollout command, which runs once; `None` for an instance.

@@ -38,8 +38,8 @@ pub use isolation::Isolation;
 pub use layer_bound::{FREE_BYTES_RESERVE, LayerBounds};
 pub use listener::Owner;
 pub use runtime::{
-    IMAGE_FILE, MeasureGate, PrepareRelease, RunningProcess, Runtime, RuntimeError, RuntimeOptions, RuntimeOutput,
-    RuntimeView, Wakes, damaged_files,
+    IMAGE_FILE, MeasureGate, PrepareRelease, ReleaseCopy, RunningProcess, Runtime, RuntimeError, RuntimeOptions,
+    RuntimeOutput, RuntimeView, Wakes, damaged_files,
 };
 pub use secrets::redactor;
 pub use volume_restore::{

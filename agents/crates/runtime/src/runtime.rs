@@ -7,6 +7,7 @@ mod commands;
 mod driver;
 mod files;
 mod launch;
+mod release_copy;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -22,7 +23,7 @@ use fairlead_base::{Folders, StateFileError, Trash};
 use fairlead_engine::Engine;
 use fairlead_model::{
     AppKey, AppSpec, BenchmarkGate, DeploymentId, Failure, GateProgress, InstanceId, InstanceStatus, LogLine,
-    ReleaseSpec, RolloutStatus, UpstreamAddress,
+    ReleaseId, ReleaseSpec, RolloutStatus, UpstreamAddress,
 };
 use fairlead_secret::SealingKey;
 use tokio::sync::{mpsc, oneshot, watch};
@@ -36,6 +37,7 @@ use crate::listening;
 use crate::rollout::{Load, RolloutEvent, Traffic, UpstreamEndpoint};
 use driver::RuntimeDriver;
 use fairlead_base::cgroup::CgroupFolders;
+pub use release_copy::ReleaseCopy;
 
 /// Capacity of the queue of deployment log lines; a rollout writes some dozen.
 const LOG_LINES_WAITING: usize = 4096;
@@ -198,6 +200,8 @@ enum Message {
     Launched(Arc<InstanceSpec>),
     HasStopped(AppKey, oneshot::Sender<bool>),
     Sleep(AppKey, oneshot::Sender<bool>),
+    StartCopy(AppKey, ReleaseId, oneshot::Sender<Result<ReleaseCopy, String>>),
+    CopyEnded(InstanceId),
     StopAll(oneshot::Sender<()>),
 }
 
@@ -255,6 +259,14 @@ impl Runtime {
         self.send(Message::Sleep(key, answer));
         // Without an answer the process exits.
         wait.await.unwrap_or(false)
+    }
+
+    /// Starts a copy of an app's live release, which is no instance of the app, and waits until it is ready. The error is the
+    /// end of a sentence. Dropping the future stops the copy.
+    pub async fn start_copy(&self, key: AppKey, release: ReleaseId) -> Result<ReleaseCopy, String> {
+        let (answer, wait) = oneshot::channel();
+        self.send(Message::StartCopy(key, release, answer));
+        wait.await.unwrap_or_else(|_| Err("the agent is stopping".to_owned()))
     }
 
     /// Returns true if the desired state applied last has no such app, and nothing of it runs any more.

@@ -461,6 +461,7 @@ mod tests {
             log: None,
             cgroup: None,
             container: None,
+            ends_with_agent: false,
             restarts: 0,
             hook: None,
             liveness_check: None,

@@ -17,6 +17,8 @@ mod network;
 mod parts;
 #[path = "runtime/processes.rs"]
 mod processes;
+#[path = "runtime/release_copy.rs"]
+mod release_copy;
 #[path = "runtime/rootless_network.rs"]
 mod rootless_network;
 #[path = "runtime/sandbox.rs"]

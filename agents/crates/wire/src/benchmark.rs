@@ -56,6 +56,8 @@ pub(crate) fn plan(at: &str, spec: agent::BenchmarkPlan) -> Result<BenchmarkPlan
     }
     let lab_server = spec.lab.as_ref().map_or(Some(LabServer::Own), |lab| server(lab.server));
     let lab_server = lab_server.ok_or_else(|| unknown("lab.server"))?;
+    let release = spec.lab.as_ref().filter(|_| lab_server == LabServer::Release);
+    let lab_release = release.map(|lab| id(&format!("{at}.lab"), "release_id", &lab.release_id)).transpose()?;
     let lab = spec.lab.map(|lab| LabApp {
         response_bytes: lab.response_bytes,
         response_delay: milliseconds(lab.response_delay_ms),
@@ -96,6 +98,7 @@ pub(crate) fn plan(at: &str, spec: agent::BenchmarkPlan) -> Result<BenchmarkPlan
         warmup: milliseconds(spec.warmup_ms),
         lab,
         lab_server,
+        lab_release,
         scenario,
         fresh_connections: spec.connection == i32::from(agent::BenchmarkConnection::Fresh),
         rate: (rate > 0.0).then_some(rate),
@@ -110,6 +113,7 @@ fn server(name: i32) -> Option<LabServer> {
         agent::BenchmarkServer::NodeCluster => LabServer::NodeCluster,
         agent::BenchmarkServer::Uvicorn => LabServer::Uvicorn,
         agent::BenchmarkServer::Puma => LabServer::Puma,
+        agent::BenchmarkServer::Release => LabServer::Release,
     })
 }
 
@@ -253,6 +257,7 @@ pub(crate) fn row(row: BenchmarkRow) -> agent::BenchmarkRow {
             Some(NetworkPath::SharedNetwork) => agent::NetworkPath::SharedNetwork,
             Some(NetworkPath::OwnNetwork) => agent::NetworkPath::OwnNetwork,
             Some(NetworkPath::UnixSocket) => agent::NetworkPath::UnixSocket,
+            Some(NetworkPath::BenchNamespace) => agent::NetworkPath::BenchNamespace,
         }
         .into(),
         phase: match row.phase {

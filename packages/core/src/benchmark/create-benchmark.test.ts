@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { updateConfig } from '../app/index.ts';
 import { autoscalingSchema } from '../config/index.ts';
 import { attachDomain } from '../domain/index.ts';
-import { type TestWorld, testHosts, testWorld } from '../testing/index.ts';
+import { auditEventsOf, type TestWorld, testHosts, testWorld } from '../testing/index.ts';
 import { benchmarkPlanSchema, cancelBenchmark, createBenchmark } from './index.ts';
 
 let db: TestDatabase;
@@ -49,6 +49,7 @@ test('a plan that the agent is too old for is refused, and one that waits is not
     ['benchmark.http3', { protocols: ['http3'] }],
     ['benchmark.lab', { connection: 'fresh' }],
     ['benchmark.load', { load: { thinkTimeMs: 5 } }],
+    ['benchmark.lab_release', { upstream: 'lab', labApp: { server: 'release' } }],
     ['benchmark.latency', { upstream: 'lab', scenario: 'latency' }],
     ['benchmark.scenarios', { upstream: 'lab', scenario: 'packet-loss' }],
   ];
@@ -72,6 +73,33 @@ test('a plan that the agent is too old for is refused, and one that waits is not
   expect(await sent()).toEqual([plain.runId]);
   await report(...all);
   for (const { runId } of [plain, paced]) await world.tenant((ctx) => cancelBenchmark(ctx, { runId }));
+});
+
+test('a copy of the release is that of the start, and an app with volumes or a socket has none', async () => {
+  const copy = benchmarkPlanSchema.parse({ upstream: 'lab', labApp: { server: 'release' }, path: '/orders' });
+  await world.report({});
+  const { runId } = await world.tenant((ctx) => createBenchmark(ctx, { appId, plan: copy }));
+  const [sent] = (await world.desired()).benchmarks;
+  const { liveReleaseId: releaseId } = await world.system(({ tx }) =>
+    tx.placementServer.findFirstOrThrow({ where: { placement: { appId } } }),
+  );
+  expect(sent).toMatchObject({ host: 'shop.example.test', path: '/orders', lab: { releaseId } });
+  expect((await auditEventsOf(world)).at(-1)).toMatchObject({
+    action: 'benchmark.create',
+    after: { copiedReleaseId: releaseId },
+  });
+  await world.tenant((ctx) => cancelBenchmark(ctx, { runId }));
+  expect(await refusal({ ...copy, host: 'other.example.test' })).toBe('benchmark.no_domain');
+
+  const volumes = [{ name: 'data', path: '/data', snapshots: 'off' as const }];
+  for (const settings of [{ volumes }, { listen: 'socket' as const }]) {
+    const { configId } = await world.tenant((ctx) => updateConfig(ctx, { appId, settings }));
+    expect(await refusal(copy), 'the live release has other settings').toBeNull();
+    await world.system(({ tx }) => tx.release.updateMany({ where: { id: releaseId ?? '' }, data: { configId } }));
+    expect(await refusal(copy), JSON.stringify(settings)).toBe('benchmark.not_copyable');
+    await world.system(({ tx }) => tx.release.updateMany({ where: { id: releaseId ?? '' }, data: { configId: null } }));
+    await world.tenant((ctx) => updateConfig(ctx, { appId, settings: { volumes: [], listen: 'auto' } }));
+  }
 });
 
 test('an app that never sleeps has no wake', async () => {

@@ -2,13 +2,14 @@
 import { isDeepStrictEqual } from 'node:util';
 import { newId } from '@fairlead/contract/ids';
 import { recordAudit } from '../audit/index.ts';
-import { findNewestConfig } from '../config/index.ts';
+import { defaultSettings, findNewestConfig, listensOnSocket, settingsSchema } from '../config/index.ts';
 import { benchmarkPlan, missingBenchmarkCapability } from '../desired-state/index.ts';
 import { AppError, actorUserId, type Ctx, notifyChange } from '../kernel/index.ts';
 import { requirePlacement } from '../placement/index.ts';
+import { releasePlanSchema } from '../release/schema.ts';
 import { bumpServer, isConnected } from '../server/index.ts';
 import { readFacts } from './facts.ts';
-import { mayChangeData, pathsOf } from './load.ts';
+import { copiesRelease, mayChangeData, pathsOf } from './load.ts';
 import { rowsOf } from './plan.ts';
 import { lockQueue } from './queue.ts';
 import { isPathAtOrBelow } from './rules.ts';
@@ -40,7 +41,13 @@ export async function createBenchmark(
     select: { id: true, connectedGateway: true, lastSeenAt: true, capabilities: true },
   });
   if (!isConnected(server, ctx.clock.now())) throw new AppError('server.not_connected', { serverId: server.id });
-  const message = benchmarkPlan({ runId: '', appId, environmentId, plan: { ...plan, host: plan.host ?? '' } });
+  const message = benchmarkPlan({
+    runId: '',
+    appId,
+    environmentId,
+    plan: { ...plan, host: plan.host ?? '' },
+    liveReleaseId,
+  });
   const missing = missingBenchmarkCapability(message, server.capabilities);
   if (missing !== null) throw new AppError('benchmark.unsupported', { serverId: server.id, capability: missing });
 
@@ -48,7 +55,8 @@ export async function createBenchmark(
     const { settings } = await findNewestConfig(ctx, { appId, environmentId });
     if (settings.autoscaling?.instancesMin !== 0) throw new AppError('benchmark.never_sleeps', { appId });
   }
-  const host = plan.upstream === 'lab' ? LAB_HOST : await findHost(ctx, { appId, environmentId }, plan);
+  if (copiesRelease(plan)) await requireCopyable(ctx, { appId, releaseId: liveReleaseId });
+  const host = await hostOf(ctx, { appId, environmentId }, plan);
 
   const createdAt = await lockQueue(ctx, server.id, appId);
   const runId = newId('run');
@@ -73,11 +81,48 @@ export async function createBenchmark(
   await recordAudit(ctx, {
     action: 'benchmark.create',
     target: { kind: 'benchmark', id: runId, label: host },
-    after: { appId, environmentId, serverId: server.id, rows: rowsOf(plan), mayChangeData: mayChangeData(plan) },
+    after: {
+      ...{ appId, environmentId, serverId: server.id, rows: rowsOf(plan), mayChangeData: mayChangeData(plan) },
+      ...(copiesRelease(plan) ? { copiedReleaseId: liveReleaseId } : {}),
+    },
   });
   await notifyChange(ctx, { kind: 'benchmark', id: runId, appId });
   ctx.log.info({ runId, appId, actor: ctx.actor }, 'queued a benchmark');
   return { runId };
+}
+
+/** Throws benchmark.not_copyable: a volume must not be written by two, and other proxies reach no Unix socket. */
+async function requireCopyable(
+  { tx, organizationId }: Ctx,
+  { appId, releaseId }: { readonly appId: string; readonly releaseId: string },
+): Promise<void> {
+  const { config, plan, artifactKind } = await tx.release.findFirstOrThrow({
+    where: { id: releaseId, organizationId },
+    select: { plan: true, artifactKind: true, config: { select: { settings: true } } },
+  });
+  const settings = config === null ? defaultSettings : settingsSchema.parse(config.settings);
+  const onSocket = artifactKind === 'archive' && listensOnSocket(settings, releasePlanSchema.parse(plan));
+  if (settings.volumes.length > 0 || onSocket) throw new AppError('benchmark.not_copyable', { appId });
+}
+
+/** Returns the host of the requests. Those to a copy reach no route, so they need none of its paths, and no domain. */
+async function hostOf(
+  ctx: Ctx,
+  where: { readonly appId: string; readonly environmentId: string },
+  plan: BenchmarkPlan,
+): Promise<string> {
+  if (plan.upstream === 'live') return await findHost(ctx, where, plan);
+  if (!copiesRelease(plan)) return LAB_HOST;
+  const domain = await ctx.tx.domain.findFirst({
+    where: {
+      ...{ ...where, organizationId: ctx.organizationId, NOT: { host: { startsWith: '*.' } } },
+      ...(plan.host === undefined ? {} : { host: plan.host }),
+    },
+    select: { host: true },
+    orderBy: [{ createdAt: 'asc' }, { host: 'asc' }, { pathPrefix: 'asc' }],
+  });
+  if (domain === null && plan.host !== undefined) throw new AppError('benchmark.no_domain', { appId: where.appId });
+  return domain?.host ?? LAB_HOST;
 }
 
 /**

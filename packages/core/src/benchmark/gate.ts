@@ -34,6 +34,7 @@ const networkPaths: Readonly<Partial<Record<NetworkPath, NetworkPathName>>> = {
   [NetworkPath.SHARED_NETWORK]: 'shared-network',
   [NetworkPath.OWN_NETWORK]: 'own-network',
   [NetworkPath.UNIX_SOCKET]: 'unix-socket',
+  [NetworkPath.BENCH_NAMESPACE]: 'bench-namespace',
 };
 
 /** Leaves out impossible rows, because an agent's numbers are never trusted. At most `rowsMax` of each release. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { describeLoad, headerFault, isRedacted, mayChangeData, redactLoad } from './load.ts';
+import { copiesRelease, describeLoad, headerFault, isRedacted, mayChangeData, redactLoad } from './load.ts';
 import { planFaults } from './plan.ts';
 import { benchmarkPlanSchema } from './schema.ts';
 
@@ -15,6 +15,12 @@ test('methods beyond reading, and headers that an app may take for one, may chan
   const override = plan([{ path: '/', headers: { 'X-HTTP-Method-Override': 'DELETE' } }]);
   expect(mayChangeData(override)).toBe(true);
   expect(mayChangeData({ ...override, upstream: 'lab' })).toBe(false);
+  const labApp = { ...override.labApp, server: 'release' as const };
+  expect(mayChangeData({ ...override, upstream: 'lab', labApp })).toBe(true);
+  expect([copiesRelease({ upstream: 'lab', labApp }), copiesRelease({ upstream: 'live', labApp })]).toEqual([
+    true,
+    false,
+  ]);
 });
 
 test('headers of the generator and credentials are refused, whatever their case', () => {

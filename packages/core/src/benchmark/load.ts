@@ -55,13 +55,21 @@ export function isCredential(name: string): boolean {
 }
 
 /**
+ * True if a copy of the app's live release answers in the lab. It runs the app's code with its settings and secrets, so
+ * starting it needs more than `benchmark.write`, and it can't have a schedule.
+ */
+export function copiesRelease({ upstream, labApp }: Pick<BenchmarkPlan, 'upstream' | 'labApp'>): boolean {
+  return upstream === 'lab' && labApp.server === 'release';
+}
+
+/**
  * True if a plan may change data of an app or act as another of its users: it has a method other than GET, HEAD and OPTIONS,
  * or a header by which an app may choose one. Starting it needs more than `benchmark.write`, and it can't have a schedule.
  */
-export function mayChangeData({ upstream, load }: Pick<BenchmarkPlan, 'upstream' | 'load'>): boolean {
+export function mayChangeData({ load, ...plan }: Pick<BenchmarkPlan, 'upstream' | 'labApp' | 'load'>): boolean {
   const isPlain = (name: string) => PLAIN_HEADERS.includes(name.toLowerCase());
   return (
-    upstream === 'live' &&
+    (plan.upstream === 'live' || copiesRelease(plan)) &&
     load.requests.some(({ method, headers }) => !SAFE_METHODS.includes(method) || !Object.keys(headers).every(isPlain))
   );
 }

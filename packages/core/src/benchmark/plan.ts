@@ -1,6 +1,6 @@
 // Arithmetic and rules of a plan: its rows, its time limit and what it can't combine. Pure; the browser uses it too, so it
 // imports no schema.
-import { loadFaults, plainLoad } from './load.ts';
+import { copiesRelease, loadFaults, plainLoad } from './load.ts';
 import type { BenchmarkPlan, BenchmarkProtocolName, BenchmarkScenarioName, BenchmarkTargetName } from './schema.ts';
 
 /** Fields of a plan that measures an app's plain matrix, in the order of the schema, on which the hash of an import depends. */
@@ -22,6 +22,9 @@ const LAB_BYTES_MAX = 256 * 1024 * 1024;
 const LOAD_MS_MAX = 4 * 3_600_000;
 /** Most clients of an app. More would measure its server, not the app: the lab is for that. */
 export const LIVE_CONCURRENCY_MAX = 1024;
+
+/** Longest start of a copy of a release, as on the agent. */
+const COPY_START_MS = 120_000;
 
 /** Scenarios that need the lab's app. Those of `LIVE_SCENARIOS` need an app behind its server's proxy. */
 const LAB_SCENARIOS: readonly BenchmarkScenarioName[] = ['slow-upstream', 'greedy-client', 'latency', 'packet-loss'];
@@ -49,8 +52,8 @@ export const TARGETS = [
   'kamal-proxy',
   'spooky',
 ] as const;
-/** Programs that answer in the lab. `own` is Fairlead's small app. */
-export const LAB_SERVERS = ['own', 'node-cluster', 'uvicorn', 'puma'] as const;
+/** Programs that answer in the lab. `own` is Fairlead's small app, and `release` a copy of the measured app's live release. */
+export const LAB_SERVERS = ['own', 'node-cluster', 'uvicorn', 'puma', 'release'] as const;
 
 const HTTP3_TARGETS: readonly BenchmarkTargetName[] = ['proxy', 'envoy', 'caddy', 'traefik', 'kamal-proxy', 'spooky'];
 
@@ -88,9 +91,10 @@ export function loadMs(plan: BenchmarkPlan): number {
  */
 export function timeLimitMs(plan: BenchmarkPlan): number {
   const programsMs = plan.upstream === 'lab' ? 25_000 * plan.targets.length : 0;
+  const copyMs = copiesRelease(plan) ? COPY_START_MS : 0;
   // A sleeping app drains and stops first, and then starts.
   const sleepMs = plan.scenario === 'wake' ? 90_000 * rowsOf(plan) : 0;
-  return 5 * 60_000 + programsMs + sleepMs + 2 * loadMs(plan);
+  return 5 * 60_000 + programsMs + copyMs + sleepMs + 2 * loadMs(plan);
 }
 
 export interface PlanFault {
@@ -144,7 +148,14 @@ export function planFaults(plan: BenchmarkPlan): PlanFault[] {
     if (plan.labApp.server !== 'own' && (scenario !== 'matrix' || plan.labApp.errorEvery > 0)) {
       fault('labApp', 'An app server other than the lab’s own runs the matrix only, without errors.');
     }
-    if (plan.path !== '/') fault('path', 'The lab measures the path /. Add requests for other ones.');
+    if (copiesRelease(plan)) {
+      if (plan.labApp.responseDelayMs > 0) {
+        fault('labApp', 'A copy of the release has no response delay of its own: set it to 0.');
+      }
+      if (plan.concurrency.some((clients) => clients > LIVE_CONCURRENCY_MAX)) {
+        fault('concurrency', `A copy of the release is measured with at most ${LIVE_CONCURRENCY_MAX} clients.`);
+      }
+    } else if (plan.path !== '/') fault('path', 'The lab measures the path /. Add requests for other ones.');
     if (Math.max(...plan.concurrency) * plan.labApp.responseBytes > LAB_BYTES_MAX) {
       fault('labApp', 'All clients together wait for more than 256 MiB. Choose fewer clients or smaller responses.');
     }

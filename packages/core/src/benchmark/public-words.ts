@@ -9,7 +9,7 @@ compression connect connect_timeout Connection connections_per_client cores crt 
 default default_backend default_type defaults domains downstream_socket_config downstream_tls_context
 DownstreamTlsContext ecdh_curves endpoint endpoints entryPoints envoy ERROR error error_log events extensions
 false fastcgi fastcgi_temp_path file file_system filename filter_chains filters forwardfor frontend global
-googleapis gzip gzip_comp_level h1 h2 h3 hdr header_up hello Host host hosts http http-keep-alive http-request
+googleapis gzip gzip_comp_level h1 h2 h3 hdr header_up hello HOST Host host hosts http http-keep-alive http-request
 http-reuse http1-request-timeout http2 http2-idle-timeout http2_max_concurrent_streams http2_protocol_options
 HTTP3 http3 http3_max_concurrent_streams http3_protocol_options http_connection_manager http_filters http_port
 HttpConnectionManager https https_port id idleTimeout iif import in_flight instances keepalive

@@ -53,7 +53,7 @@ export const benchmarkPhaseSchema = z.enum([
 export const labServerSchema = z.enum(LAB_SERVERS);
 export type LabServerName = z.infer<typeof labServerSchema>;
 /** Network path of connections to the app, those of the proxy and direct ones alike. Rows of different paths are never compared. */
-export const networkPathSchema = z.enum(['shared-network', 'own-network', 'unix-socket']);
+export const networkPathSchema = z.enum(['shared-network', 'own-network', 'unix-socket', 'bench-namespace']);
 export const benchmarkStateSchema = z.enum(['queued', 'running', 'succeeded', 'failed', 'cancelled']);
 export type BenchmarkScenarioName = z.infer<typeof benchmarkScenarioSchema>;
 /** Starter of a run: a person, or the schedule of a saved plan. */

@@ -64,6 +64,7 @@ const networkPaths: Readonly<Partial<Record<NetworkPath, NetworkPathName>>> = {
   [NetworkPath.SHARED_NETWORK]: 'shared-network',
   [NetworkPath.OWN_NETWORK]: 'own-network',
   [NetworkPath.UNIX_SOCKET]: 'unix-socket',
+  [NetworkPath.BENCH_NAMESPACE]: 'bench-namespace',
 };
 
 /** Stores each row once, by its position; returns the number of new ones. */

@@ -50,11 +50,13 @@ const servers = {
   'node-cluster': BenchmarkServer.NODE_CLUSTER,
   uvicorn: BenchmarkServer.UVICORN,
   puma: BenchmarkServer.PUMA,
+  release: BenchmarkServer.RELEASE,
 } as const;
 
-export function benchmarkPlan({ plan, ...ids }: BenchmarkPlanRow): BenchmarkPlan {
+export function benchmarkPlan({ plan, liveReleaseId, ...ids }: BenchmarkPlanRow): BenchmarkPlan {
   const { responseBytes, responseDelayMs, errorEvery } = plan.labApp;
   const server = servers[plan.labApp.server];
+  const releaseId = plan.labApp.server === 'release' ? (liveReleaseId ?? '') : '';
   const { lossPercent, delayMs } = plan.link;
   return create(BenchmarkPlanSchema, {
     ...ids,
@@ -66,7 +68,7 @@ export function benchmarkPlan({ plan, ...ids }: BenchmarkPlanRow): BenchmarkPlan
     repeats: plan.repeats,
     durationMs: plan.durationMs,
     warmupMs: plan.warmupMs,
-    ...(plan.upstream === 'lab' ? { lab: { responseBytes, responseDelayMs, errorEvery, server } } : {}),
+    ...(plan.upstream === 'lab' ? { lab: { responseBytes, responseDelayMs, errorEvery, server, releaseId } } : {}),
     scenario: scenarios[plan.scenario],
     connection: plan.connection === 'fresh' ? BenchmarkConnection.FRESH : BenchmarkConnection.UNSPECIFIED,
     requestsPerSecond: plan.requestsPerSecond ?? 0,

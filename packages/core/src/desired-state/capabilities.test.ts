@@ -217,7 +217,9 @@ test('a state requires what else it has', () => {
     thresholds: [],
   };
   const benchmarks = (changes: Partial<StoredPlan>) => ({
-    benchmarks: [{ runId: 'run_1', appId: 'app_1', environmentId: 'env_1', plan: { ...plan, ...changes } }],
+    benchmarks: [
+      { runId: 'run_1', appId: 'app_1', environmentId: 'env_1', plan: { ...plan, ...changes }, liveReleaseId: 'rel_1' },
+    ],
   });
   expect(requires(benchmarks({}))).toEqual(['benchmark']);
   expect(requires(benchmarks({ protocols: ['http1', 'http3'] }))).toEqual(['benchmark', 'benchmark.http3']);
@@ -246,6 +248,13 @@ test('a state requires what else it has', () => {
   ] satisfies Partial<StoredPlan>[]) {
     expect(requires(benchmarks(changes))).toEqual(['benchmark', 'benchmark.lab', 'benchmark.scenarios']);
   }
+  const copy = { upstream: 'lab', labApp: { ...plan.labApp, server: 'release' } } as const;
+  expect(requires(benchmarks(copy))).toEqual([
+    'benchmark',
+    'benchmark.lab',
+    'benchmark.lab_release',
+    'benchmark.scenarios',
+  ]);
   expect(requires({ agent: { version: '1', digest, sizeBytes: 1, signature: '', attempt: 1 } })).toEqual(['upgrade']);
   const domain = (policy: object) => ({
     placements: [

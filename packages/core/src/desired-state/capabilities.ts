@@ -50,6 +50,7 @@ const benchmarkRules: Rules<BenchmarkPlan> = [
     'benchmark.load',
     ({ requests, thinkTimeMs, stages }) => requests.length > 0 || thinkTimeMs > 0 || stages.length > 0,
   ],
+  ['benchmark.lab_release', ({ lab }) => lab?.server === BenchmarkServer.RELEASE],
   ['benchmark.latency', ({ scenario }) => scenario === BenchmarkScenario.LATENCY],
   ['benchmark.scenarios', needsScenarios],
 ];

@@ -4,7 +4,7 @@ import { create } from '@bufbuild/protobuf';
 import { type CertificateSpec, CertificateSpecSchema, type DesiredState } from '@fairlead/contract/agent';
 import { supports } from '@fairlead/contract/capabilities';
 import { type OrganizationId, parseId } from '@fairlead/contract/ids';
-import { storedPlanSchema } from '../benchmark/schema.ts';
+import { benchmarkFactsSchema, storedPlanSchema } from '../benchmark/schema.ts';
 import { type AcmeOptions, loadCertificates } from '../certificate/index.ts';
 import { findUnservedHosts, portCheckOf } from '../host/index.ts';
 import { AppError, forOrganization, type OrganizationCtx, type SystemCtx } from '../kernel/index.ts';
@@ -240,8 +240,13 @@ async function loadDeletedVolumes(ctx: OrganizationCtx, serverId: string): Promi
 async function loadBenchmarks(ctx: OrganizationCtx, serverId: string): Promise<BenchmarkPlanRow[]> {
   const runs = await ctx.tx.benchmarkRun.findMany({
     where: { organizationId: ctx.organizationId, serverId, state: { in: ['queued', 'running'] } },
-    select: { id: true, appId: true, environmentId: true, plan: true },
+    select: { id: true, appId: true, environmentId: true, plan: true, facts: true },
     orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
   });
-  return runs.map(({ id, plan, ...run }) => ({ ...run, runId: id, plan: storedPlanSchema.parse(plan) }));
+  return runs.map(({ id, plan, facts, ...run }) => ({
+    ...run,
+    runId: id,
+    plan: storedPlanSchema.parse(plan),
+    liveReleaseId: benchmarkFactsSchema.nullable().parse(facts)?.release?.id ?? null,
+  }));
 }

@@ -120,6 +120,8 @@ export interface BenchmarkPlanRow {
   readonly appId: string;
   readonly environmentId: string;
   readonly plan: StoredPlan;
+  /** Live release when the run was created; null: a run from before Fairlead stored it. */
+  readonly liveReleaseId: string | null;
 }
 
 export interface ControlRoute {

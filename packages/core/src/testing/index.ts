@@ -109,7 +109,8 @@ export async function testWorld(database: Database, name = 'acme', clock = testC
         isLocal: true,
         capabilities: [
           ...(['inspect', 'benchmark', 'benchmark.http3', 'benchmark.lab'] satisfies Capability[]),
-          ...(['benchmark.latency', 'benchmark.load', 'benchmark.scenarios'] satisfies Capability[]),
+          ...(['benchmark.lab_release', 'benchmark.latency'] satisfies Capability[]),
+          ...(['benchmark.load', 'benchmark.scenarios'] satisfies Capability[]),
         ],
         connectedGateway: 'test-gateway',
         connectedAt: clock.now(),

@@ -11,10 +11,10 @@ use fairlead_base::CancellationToken;
 use fairlead_bench::{
     BenchError, MeasurementTurns, RunObserver, Targets, resume_plan, rows_measurable, rows_total, run_gate,
 };
-use fairlead_lab::{Lab, LabError, LabSetup};
+use fairlead_lab::{Lab, LabCopy, LabError, LabSetup};
 use fairlead_model::{
     AppKey, BenchmarkGate, BenchmarkPlan, BenchmarkProgram, BenchmarkRow, BenchmarkScenario, BenchmarkStatus,
-    DesiredState, Failure, GateProgress, RunId, UpstreamAddress, WorkState,
+    DesiredState, Failure, GateProgress, LabApp, RunId, UpstreamAddress, WorkState,
 };
 use fairlead_runtime::{MeasureGate, Runtime, RuntimeView};
 use tokio::sync::{mpsc, watch};
@@ -206,22 +206,69 @@ impl Benchmarks {
             let mut reporter = Reporter { events: events.clone(), key: plan.key.clone(), sleeper };
             let outcome = match plan.lab {
                 None => resume_plan(&plan, &targets, done, &turns, token, &mut reporter).await,
-                Some(app) => match Lab::start(&setup, &plan, app, &token).await {
-                    Err(LabError::Cancelled) => Err(BenchError::Cancelled),
-                    Err(error @ (LabError::Link(_) | LabError::NotInstalled(_))) => {
-                        Err(BenchError::Refused(error.to_string()))
-                    }
-                    Err(error) => Err(BenchError::Lab(error.to_string())),
-                    Ok(lab) => {
-                        let rows = rows_measurable(&plan, &lab.targets);
-                        send_event(&events, BenchmarkEvent::Programs(lab.programs.clone(), rows));
-                        resume_plan(&plan, &lab.targets, done, &turns, token, &mut reporter).await
-                    }
-                },
+                Some(app) => {
+                    let run = LabRun { setup: &setup, plan: &plan, app, events: &events, turns: &turns };
+                    run.measure(done, token, &mut reporter).await
+                }
             };
             send_event(&events, BenchmarkEvent::Finished(outcome));
         });
         RunningBenchmark { status, cancel, fault: None, task }
+    }
+}
+
+/// Run of a plan in the lab.
+struct LabRun<'a> {
+    setup: &'a LabSetup,
+    plan: &'a BenchmarkPlan,
+    app: LabApp,
+    events: &'a mpsc::UnboundedSender<BenchmarkEvent>,
+    turns: &'a MeasurementTurns,
+}
+
+impl LabRun<'_> {
+    /// Measures the plan, before a copy of the app's live release if it names one. Nothing of the copy is left afterwards.
+    async fn measure(
+        &self,
+        done: Vec<BenchmarkRow>,
+        cancel: CancellationToken,
+        reporter: &mut Reporter,
+    ) -> Result<Vec<BenchmarkRow>, BenchError> {
+        let Some(release) = &self.plan.lab_release else {
+            return self.measure_before(None, done, cancel, reporter).await;
+        };
+        let copy = tokio::select! {
+            copy = reporter.sleeper.runtime.start_copy(self.plan.key.clone(), release.clone()) => copy,
+            () = cancel.cancelled() => return Err(BenchError::Cancelled),
+        };
+        let copy = copy.map_err(BenchError::Copy)?;
+        let upstream = LabCopy { address: copy.address, pid: copy.pid, network: copy.network.clone() };
+        let outcome = tokio::select! {
+            outcome = self.measure_before(Some(upstream), done, cancel, reporter) => outcome,
+            how = copy.ended() => Err(BenchError::Copy(how)),
+        };
+        copy.stop().await;
+        outcome
+    }
+
+    async fn measure_before(
+        &self,
+        copy: Option<LabCopy>,
+        done: Vec<BenchmarkRow>,
+        cancel: CancellationToken,
+        reporter: &mut Reporter,
+    ) -> Result<Vec<BenchmarkRow>, BenchError> {
+        let lab = match Lab::start(self.setup, self.plan, self.app, copy, &cancel).await {
+            Ok(lab) => lab,
+            Err(LabError::Cancelled) => return Err(BenchError::Cancelled),
+            Err(error @ (LabError::Link(_) | LabError::NotInstalled(_))) => {
+                return Err(BenchError::Refused(error.to_string()));
+            }
+            Err(error) => return Err(BenchError::Lab(error.to_string())),
+        };
+        let rows = rows_measurable(self.plan, &lab.targets);
+        send_event(self.events, BenchmarkEvent::Programs(lab.programs.clone(), rows));
+        resume_plan(self.plan, &lab.targets, done, self.turns, cancel, reporter).await
     }
 }
 

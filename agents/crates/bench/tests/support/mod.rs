@@ -23,6 +23,7 @@ pub(crate) fn plan(target: BenchmarkTarget, protocol: BenchmarkProtocol, concurr
         warmup: Duration::from_millis(20),
         lab: None,
         lab_server: LabServer::Own,
+        lab_release: None,
         scenario: BenchmarkScenario::Matrix,
         fresh_connections: false,
         rate: None,

@@ -31,11 +31,11 @@ use crate::supervisor::{Change, ShimConnection};
 use crate::workers::{WorkerAction, Workers};
 
 /// Number of output lines that a failed rollout shows.
-const TAIL_LINES: usize = 60;
+pub(super) const TAIL_LINES: usize = 60;
 /// Extra time that `stop_all` waits for the shims beyond the longest stop timeout.
 const STOP_ALL_SLACK: Duration = Duration::from_secs(15);
 /// Delay of the first check, which comes quickly: most apps start in a moment.
-const FIRST_CHECK: Duration = Duration::from_millis(50);
+pub(super) const FIRST_CHECK: Duration = Duration::from_millis(50);
 /// Port of apps in networks of their own.
 const PORT: u16 = 3000;
 /// Number of consecutive failed liveness checks that end an instance.
@@ -247,6 +247,7 @@ impl RuntimeDriver {
             restarts,
             port,
             hook: None,
+            is_copy: false,
         });
     }
 
@@ -423,6 +424,7 @@ impl RuntimeDriver {
     pub(super) async fn stop_all(&mut self, done: oneshot::Sender<()>) {
         self.stopping = true;
         self.measurements.values().for_each(JoinHandle::abort);
+        let copies: Vec<_> = self.copies.drain().map(|(_, copy)| copy.stop()).collect();
         let longest = self.instances.values().map(|managed| managed.stop_timeout).max().unwrap_or_default();
         for managed in self.instances.values_mut() {
             if let Some(check_task) = managed.check_task.take() {
@@ -432,6 +434,9 @@ impl RuntimeDriver {
             managed.stop.send(managed.stop_timeout).ok();
         }
         let all = async {
+            for copy in copies {
+                copy.await;
+            }
             for (id, managed) in self.instances.drain() {
                 if let Err(error) = managed.task.await {
                     tracing::warn!(instance = %id, %error, "could not be followed to its end");
@@ -453,6 +458,7 @@ impl RuntimeDriver {
     pub(super) fn prune(&self) {
         let used = self.apps.values().flat_map(AppState::releases);
         let used = used.chain(self.workers.values().flat_map(Workers::releases));
+        let used = used.chain(self.copies.values().map(|copy| &copy.release));
         let wanted = self.desired.values().flat_map(|spec| {
             spec.live.iter().chain(spec.candidate.iter().map(|rollout| &rollout.release)).map(|release| &release.id)
         });
@@ -474,7 +480,7 @@ pub(super) fn was_port_refused(isolation: &Isolation, managed: &ManagedInstance,
 
 /// Returns the port of an app in a network of its own: the usual one, or the next that no port of the server takes
 /// there.
-fn own_port(release: &ReleaseSpec) -> u16 {
+pub(super) fn own_port(release: &ReleaseSpec) -> u16 {
     let is_taken = |port: &u16| release.server_ports.iter().any(|address| address.port() == *port);
     (PORT..=u16::MAX).find(|port| !is_taken(port)).unwrap_or(PORT)
 }
@@ -501,21 +507,9 @@ struct Readiness {
 impl Readiness {
     async fn watch(self) {
         let (mut pause, mut reported) = (FIRST_CHECK, None);
-        let (mut elsewhere, mut attempts) = (Vec::new(), 0);
+        let mut probe = ReadinessProbe::new(self.target);
         loop {
-            let mut result = health_check::run_check(&self.target).await;
-            if let (Err(HealthCheckFailure::Refused { listening }), Some(network)) = (&result, &self.target.network) {
-                // Requires the same ports twice: an app that is still starting may open the given port last.
-                if *listening == elsewhere
-                    && let Some(port) = health_check::port_to_try(listening, attempts)
-                {
-                    attempts += 1;
-                    network.found.store(port, Ordering::Relaxed);
-                    result = health_check::run_check(&self.target).await;
-                } else {
-                    elsewhere.clone_from(listening);
-                }
-            }
+            let result = probe.check().await;
             if result.is_ok() {
                 self.healthy.notify_one();
             }
@@ -531,6 +525,36 @@ impl Readiness {
             }
             sleep(pause.max(FIRST_CHECK)).await;
         }
+    }
+}
+
+/// Checks of one instance, which also find the port that it listens on instead of the given one.
+pub(super) struct ReadinessProbe {
+    target: HealthTarget,
+    elsewhere: Vec<u16>,
+    attempts: usize,
+}
+
+impl ReadinessProbe {
+    pub(super) fn new(target: HealthTarget) -> Self {
+        Self { target, elsewhere: Vec::new(), attempts: 0 }
+    }
+
+    pub(super) async fn check(&mut self) -> Result<UpstreamAddress, HealthCheckFailure> {
+        let result = health_check::run_check(&self.target).await;
+        let (Err(HealthCheckFailure::Refused { listening }), Some(network)) = (&result, &self.target.network) else {
+            return result;
+        };
+        // Requires the same ports twice: an app that is still starting may open the given port last.
+        if *listening == self.elsewhere
+            && let Some(port) = health_check::port_to_try(listening, self.attempts)
+        {
+            self.attempts += 1;
+            network.found.store(port, Ordering::Relaxed);
+            return health_check::run_check(&self.target).await;
+        }
+        self.elsewhere.clone_from(listening);
+        result
     }
 }
 
@@ -573,7 +597,7 @@ impl Drop for RuntimeDriver {
 }
 
 /// Sends a message; false if the runtime is gone.
-fn send(messages: &mpsc::WeakUnboundedSender<Message>, message: Message) -> bool {
+pub(super) fn send(messages: &mpsc::WeakUnboundedSender<Message>, message: Message) -> bool {
     messages.upgrade().is_some_and(|messages| messages.send(message).is_ok())
 }
 

@@ -1,8 +1,10 @@
 //! Adoption after an agent restart: running instances are adopted, and remains of the others are removed.
 
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use fairlead_model::{DeploymentId, InstanceId};
+use tokio::sync::mpsc;
 
 use super::driver::RuntimeDriver;
 use super::{RolloutEvent, RuntimeError, files};
@@ -36,6 +38,10 @@ impl RuntimeDriver {
                     continue;
                 }
             };
+            if spec.ends_with_agent {
+                self.end_copy(folder, &spec).await;
+                continue;
+            }
             if let (Some(kind), Some(deployment)) = (spec.hook, spec.deployment.clone()) {
                 self.find_command(folder, spec, kind, deployment).await;
                 continue;
@@ -62,6 +68,24 @@ impl RuntimeDriver {
         self.remove_devices();
         self.sweep().await;
         Ok(())
+    }
+
+    /// Ends a copy of a release that the last run of the agent left. Its shim ends it too, unless it was killed.
+    async fn end_copy(&self, folder: InstanceFolder, spec: &InstanceSpec) {
+        let attached = match self.supervisor.attach(&spec.instance).await {
+            Ok(attached) => Some(attached).filter(|attached| attached.status.running),
+            Err(error) => self.silent(&folder, spec, &error),
+        };
+        match attached {
+            Some(attached) => {
+                let (stop, stops) = mpsc::unbounded_channel();
+                // The receiver is below.
+                stop.send(Duration::ZERO).ok();
+                self.supervisor.follow(&folder, spec, attached, stops).await;
+            }
+            None => self.supervisor.clean(spec).await,
+        }
+        self.clear(&folder);
     }
 
     /// Removes network devices of builds and instances that ended without an agent.

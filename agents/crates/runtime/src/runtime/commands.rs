@@ -89,6 +89,7 @@ impl RuntimeDriver {
             restarts: 0,
             port: 0,
             hook,
+            is_copy: false,
         });
         self.follow_output(id, deployment, kind.step());
     }

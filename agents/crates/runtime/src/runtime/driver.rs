@@ -16,6 +16,7 @@ use tokio::time::sleep_until;
 use super::actions;
 use super::commands::OutputFollower;
 use super::files::AppRecords;
+use super::release_copy::ManagedCopy;
 use super::{Message, RolloutEvent, RunningProcess, RuntimeError, RuntimeOptions, RuntimeView, Wakes};
 use crate::instance::{InstanceFolder, InstanceSpec, WEB};
 use crate::layer::CopyPermits;
@@ -69,6 +70,8 @@ pub(super) struct RuntimeDriver {
     /// Task that counts their temporary files.
     pub(super) layer_counts: JoinHandle<()>,
     pub(super) copy_permits: Arc<CopyPermits>,
+    /// Copies of live releases for the benchmark lab.
+    pub(super) copies: HashMap<InstanceId, ManagedCopy>,
     /// Running commands and their output.
     pub(super) followed: HashMap<InstanceId, OutputFollower>,
     /// Loads of benchmark gates.
@@ -113,6 +116,7 @@ impl RuntimeDriver {
             log,
             desired: BTreeMap::new(),
             instances: HashMap::new(),
+            copies: HashMap::new(),
             followed: HashMap::new(),
             measurements: HashMap::new(),
             wakes: BTreeMap::new(),
@@ -207,7 +211,8 @@ impl RuntimeDriver {
             }
             Message::HasStopped(key, answer) => {
                 let is_known = self.desired.contains_key(&key) || self.apps.contains_key(&key);
-                let runs = self.instances.values().any(|managed| managed.key == key);
+                let runs = self.instances.values().any(|managed| managed.key == key)
+                    || self.copies.values().any(|copy| copy.key == key);
                 // A dropped receiver no longer waits.
                 answer.send(self.applied && !is_known && !self.workers.contains_key(&key) && !runs).ok();
             }
@@ -218,6 +223,11 @@ impl RuntimeDriver {
                 }
                 // A dropped receiver no longer waits.
                 answer.send(may_sleep).ok();
+            }
+            Message::StartCopy(key, release, answer) => self.start_copy(&key, &release, answer),
+            Message::CopyEnded(instance) => {
+                self.copies.remove(&instance);
+                self.prune();
             }
             Message::StopAll(done) => self.stop_all(done).await,
         }
@@ -438,7 +448,7 @@ impl RuntimeDriver {
     }
 }
 
-fn new_instance() -> InstanceId {
+pub(super) fn new_instance() -> InstanceId {
     loop {
         // The id always has the form that `parse` accepts.
         if let Ok(id) = InstanceId::parse(&format!("ins_{}", random::alphanumeric(20))) {

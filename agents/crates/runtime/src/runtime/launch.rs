@@ -34,6 +34,9 @@ use crate::{app_logs, container};
 /// Variable with the path of the app's socket.
 const SOCKET_VARIABLE: &str = "FAIRLEAD_SOCKET";
 
+/// Variable that only copies of a release have.
+const COPY_VARIABLE: &str = "FAIRLEAD_BENCHMARK_COPY";
+
 /// Folder of Python's virtual environment in an app.
 const VENV: &str = ".venv";
 
@@ -59,6 +62,8 @@ pub(super) struct LaunchRequest {
     pub(super) port: u16,
     /// Kind of the rollout command, which listens nowhere; `None` for an instance.
     pub(super) hook: Option<HookKind>,
+    /// True for a copy of a release, which is no instance of the app.
+    pub(super) is_copy: bool,
 }
 
 /// Instance that is ready to be started.
@@ -158,8 +163,8 @@ fn build(
     if let Some(devices) = &devices {
         make_folder(devices, 0o755, None)?;
     }
-    // The output of a rollout command is in the deployment's log.
-    let log = request.hook.is_none().then(|| {
+    // The output of a rollout command is in the deployment's log, and that of a copy is not kept.
+    let log = (request.hook.is_none() && !request.is_copy).then(|| {
         app_logs::folder_for(&options.folders, &request.key, &request.process, &request.instance, &request.release.id)
     });
     if let Some(of_process) = log.as_deref().and_then(Path::parent) {
@@ -205,6 +210,7 @@ fn build(
         log,
         cgroup,
         container,
+        ends_with_agent: request.is_copy,
         restarts: request.restarts,
         hook: request.hook,
         readiness_check: request.release.readiness_check,
@@ -327,6 +333,9 @@ fn environment_inside(request: &LaunchRequest, container: &ContainerSpec) -> BTr
     environment.insert("FAIRLEAD_INSTANCE_ID".to_owned(), request.instance.to_string());
     environment.insert("FAIRLEAD_RELEASE_ID".to_owned(), request.release.id.to_string());
     environment.insert("FAIRLEAD_PROCESS".to_owned(), request.process.clone());
+    if request.is_copy {
+        environment.insert(COPY_VARIABLE.to_owned(), "1".to_owned());
+    }
     if !container.volumes.is_empty() {
         environment.insert(volumes::FOLDER_VARIABLE.to_owned(), CONTAINER_VOLUMES.to_owned());
     }
@@ -446,6 +455,9 @@ fn environment(
             false => ("PORT", request.port.to_string()),
         };
         environment.insert(name.to_owned(), value);
+    }
+    if request.is_copy {
+        environment.insert(COPY_VARIABLE.to_owned(), "1".to_owned());
     }
     if !request.release.volumes.is_empty() {
         let path = volumes::folder_of(&options.folders, &request.key);

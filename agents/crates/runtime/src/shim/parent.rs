@@ -17,8 +17,8 @@ use fairlead_wire::local::ShimStatus;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{
-    Pid, PidfdFlags, Resource, Rlimit, Signal, WaitOptions, kill_process, kill_process_group, pidfd_open, setrlimit,
-    setsid, wait,
+    Pid, PidfdFlags, Resource, Rlimit, Signal, WaitOptions, getppid, kill_process, kill_process_group, pidfd_open,
+    setrlimit, setsid, wait,
 };
 
 use super::capture::Capture;
@@ -40,6 +40,9 @@ struct Parent {
     app: Pid,
     /// Readable when the app ends; `None` from then on, because it would stay readable.
     pidfd: Option<OwnedFd>,
+    /// Readable when the agent ends; `None` if the app may outlive it.
+    agent: Option<OwnedFd>,
+    stop_timeout: Duration,
     pipes: Vec<(Pipe, Box<dyn PipeEnd>)>,
     log: Capture,
     server: ShimServer,
@@ -74,6 +77,7 @@ pub(super) fn run(folder: &Path, socket: &Path) -> Result<(), String> {
     let secrets = secrets.map_err(named("secrets"))?;
     let redactor =
         secrets.as_ref().and_then(|(_, bundle)| Redactor::new(bundle.secrets.iter().map(|one| one.value.as_slice())));
+    let agent = spec.ends_with_agent.then(agent).transpose().map_err(named("agent"))?;
     let server = ShimServer::open(socket).map_err(named("socket"))?;
     let log = LogWriter::open(&folder.log(&spec)).map_err(named("log"))?;
     let log = Capture::new(log, redactor.as_ref());
@@ -113,7 +117,7 @@ pub(super) fn run(folder: &Path, socket: &Path) -> Result<(), String> {
     }
     drop(child.stdin.take());
     let mut parent = Parent::new(spec, &mut child, server, (handover, launcher), log).map_err(named("child"))?;
-    parent.connection = connection;
+    (parent.connection, parent.agent) = (connection, agent);
     tell_ready().map_err(named("ready"))?;
     let record = parent.watch().map_err(named("watching"))?;
     let start_error = std::fs::read_to_string(folder.start_error()).unwrap_or_default();
@@ -231,6 +235,8 @@ impl Parent {
         Ok(Self {
             app,
             pidfd,
+            agent: None,
+            stop_timeout: spec.stop_timeout,
             pipes,
             log,
             server,
@@ -278,7 +284,7 @@ impl Parent {
         let pause = self.kill_at.map_or(pause, |at| at.saturating_duration_since(Instant::now()).min(pause));
         // Rounded up, or the loop would spin through the last millisecond.
         let timeout = Timespec { tv_sec: pause.as_secs().cast_signed(), tv_nsec: i64::from(pause.subsec_nanos()) };
-        let (pipes, sources, launcher, changes);
+        let (pipes, sources, launcher, changes, agent);
         let ready: Vec<bool> = {
             let mut polled: Vec<PollFd<'_>> =
                 self.pipes.iter().map(|(_, end)| PollFd::from_borrowed_fd(end.as_fd(), PollFlags::IN)).collect();
@@ -291,6 +297,8 @@ impl Parent {
             let connection = self.connection.iter().map(RootlessConnection::changes);
             polled.extend(connection.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
             changes = polled.len() - pipes - sources - launcher;
+            polled.extend(self.agent.iter().map(|agent| PollFd::from_borrowed_fd(agent.as_fd(), PollFlags::IN)));
+            agent = polled.len() - pipes - sources - launcher - changes;
             let handover = self.handover.iter().flat_map(Handover::sources);
             polled.extend(handover.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
             polled.extend(self.pidfd.iter().map(|pidfd| PollFd::from_borrowed_fd(pidfd.as_fd(), PollFlags::IN)));
@@ -303,10 +311,15 @@ impl Parent {
         let (pipes, rest) = ready.split_at(pipes);
         let (sources, rest) = rest.split_at(sources);
         let (launcher, rest) = rest.split_at(launcher);
-        let (changes, handover) = rest.split_at(changes);
+        let (changes, rest) = rest.split_at(changes);
+        let (agent, handover) = rest.split_at(agent);
         // The hand-over comes first, because requests of visitors wait for it.
         if let Some(server) = &mut self.handover {
             server.serve(handover);
+        }
+        if agent.contains(&true) {
+            self.agent = None;
+            self.execute(&ShimRequest::Stop { stop_timeout: self.stop_timeout });
         }
         if changes.contains(&true)
             && let Some(connection) = &mut self.connection
@@ -414,6 +427,14 @@ impl Parent {
             kill_process(child, Signal::KILL).ok();
         }
     }
+}
+
+/// Opens the agent, which is the parent of this process. One that has ended already has left it to another parent.
+fn agent() -> io::Result<OwnedFd> {
+    let ended = || io::Error::other("it has ended");
+    let parent = getppid().ok_or_else(ended)?;
+    let agent = pidfd_open(parent, PidfdFlags::empty())?;
+    if getppid() == Some(parent) { Ok(agent) } else { Err(ended()) }
 }
 
 /// Sends a signal to the group. The group may be gone already, which is fine.

@@ -1,6 +1,6 @@
 // Generated from packages/contract/src/capabilities.ts.
 /// Capabilities of this agent version; it rejects a whole desired state that requires others.
-pub const CAPABILITIES: [&str; 39] = [
+pub const CAPABILITIES: [&str; 40] = [
     "app",
     "autoscaling",
     "benchmark",
@@ -8,6 +8,7 @@ pub const CAPABILITIES: [&str; 39] = [
     "benchmark.gate_relative",
     "benchmark.http3",
     "benchmark.lab",
+    "benchmark.lab_release",
     "benchmark.latency",
     "benchmark.load",
     "benchmark.scenarios",

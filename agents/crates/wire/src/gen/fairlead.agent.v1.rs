@@ -915,7 +915,7 @@ pub struct BenchmarkLink {
     pub delay_ms: u32,
 }
 /// App of the lab.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct BenchmarkLab {
     #[prost(uint32, tag = "1")]
     pub response_bytes: u32,
@@ -927,6 +927,9 @@ pub struct BenchmarkLab {
     /// Program that answers instead of the lab's own app. Needs the capability "benchmark.scenarios".
     #[prost(enumeration = "BenchmarkServer", tag = "40")]
     pub server: i32,
+    /// Live release of the app, for the server RELEASE only.
+    #[prost(string, tag = "41")]
+    pub release_id: ::prost::alloc::string::String,
 }
 /// Complete status of the server. Sent after every change and every 30 s.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -1846,6 +1849,8 @@ pub enum BenchmarkServer {
     NodeCluster = 1,
     Uvicorn = 2,
     Puma = 3,
+    /// Copy of the app's live release. Needs the capability "benchmark.lab_release".
+    Release = 4,
 }
 impl BenchmarkServer {
     /// String value of the enum field names used in the ProtoBuf definition.
@@ -1858,6 +1863,7 @@ impl BenchmarkServer {
             Self::NodeCluster => "BENCHMARK_SERVER_NODE_CLUSTER",
             Self::Uvicorn => "BENCHMARK_SERVER_UVICORN",
             Self::Puma => "BENCHMARK_SERVER_PUMA",
+            Self::Release => "BENCHMARK_SERVER_RELEASE",
         }
     }
     /// Creates an enum from field names used in the ProtoBuf definition.
@@ -1867,6 +1873,7 @@ impl BenchmarkServer {
             "BENCHMARK_SERVER_NODE_CLUSTER" => Some(Self::NodeCluster),
             "BENCHMARK_SERVER_UVICORN" => Some(Self::Uvicorn),
             "BENCHMARK_SERVER_PUMA" => Some(Self::Puma),
+            "BENCHMARK_SERVER_RELEASE" => Some(Self::Release),
             _ => None,
         }
     }
@@ -2266,6 +2273,8 @@ pub enum NetworkPath {
     /// With sockets of the app's own network, which its shim hands over.
     OwnNetwork = 2,
     UnixSocket = 3,
+    /// Over the loopback of a bench namespace, which holds a copy of the app, the clients and the proxies.
+    BenchNamespace = 4,
 }
 impl NetworkPath {
     /// String value of the enum field names used in the ProtoBuf definition.
@@ -2278,6 +2287,7 @@ impl NetworkPath {
             Self::SharedNetwork => "NETWORK_PATH_SHARED_NETWORK",
             Self::OwnNetwork => "NETWORK_PATH_OWN_NETWORK",
             Self::UnixSocket => "NETWORK_PATH_UNIX_SOCKET",
+            Self::BenchNamespace => "NETWORK_PATH_BENCH_NAMESPACE",
         }
     }
     /// Creates an enum from field names used in the ProtoBuf definition.
@@ -2287,6 +2297,7 @@ impl NetworkPath {
             "NETWORK_PATH_SHARED_NETWORK" => Some(Self::SharedNetwork),
             "NETWORK_PATH_OWN_NETWORK" => Some(Self::OwnNetwork),
             "NETWORK_PATH_UNIX_SOCKET" => Some(Self::UnixSocket),
+            "NETWORK_PATH_BENCH_NAMESPACE" => Some(Self::BenchNamespace),
             _ => None,
         }
     }

@@ -1,6 +1,6 @@
 'use client';
 // Benchmark run: progress, charts by concurrency, and a table with ratios. Results appear as they are measured.
-import { isRedacted, mayChangeData } from '@fairlead/core/benchmark/load';
+import { copiesRelease, isRedacted, mayChangeData } from '@fairlead/core/benchmark/load';
 import { SPREAD_MAX } from '@fairlead/core/benchmark/statistics';
 import { Button } from '@fairlead/ui/button';
 import { Card, CardHeader } from '@fairlead/ui/card';
@@ -158,6 +158,7 @@ function PlanLine({ run }: { readonly run: BenchmarkDetail }) {
       </span>
       <span>
         {plan.upstream === 'lab' ? 'Lab, ' : ''}
+        {copiesRelease(plan) ? `${copyWords(run)}, ` : ''}
         {plan.scenario === 'matrix' ? '' : `${scenarioLabel[plan.scenario].toLowerCase()}, `}
         {formatDuration(plan.durationMs)} per row, {plural(plan.repeats, 'round')}
       </span>
@@ -260,7 +261,7 @@ function BenchmarkActions({ run }: { readonly run: BenchmarkDetail }) {
   // The host of an imported run may belong to another organization.
   if (!can('benchmark.write') || run.origin !== null) return null;
   // Only the dialog can start such a run again: it lacks parts of its load, or needs a confirmation.
-  if (!run.canCancel && (isRedacted(run.plan.load) || mayChangeData(run.plan))) return null;
+  if (!run.canCancel && needsDialog(run.plan)) return null;
   return run.canCancel ? (
     <Button
       icon={<CircleStop size={15} aria-hidden="true" />}
@@ -279,6 +280,14 @@ function BenchmarkActions({ run }: { readonly run: BenchmarkDetail }) {
       Run again
     </Button>
   );
+}
+
+function copyWords({ facts }: BenchmarkDetail): string {
+  return facts?.release ? `copy of release #${facts.release.number}` : 'copy of a release';
+}
+
+function needsDialog(plan: BenchmarkDetail['plan']): boolean {
+  return isRedacted(plan.load) || copiesRelease(plan) || mayChangeData(plan);
 }
 
 /** Explains the figures and the ratio, and names the network path if all rows have the same. */

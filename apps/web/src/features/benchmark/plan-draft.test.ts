@@ -1,6 +1,6 @@
 import { planFaults } from '@fairlead/core/benchmark/plan';
 import { expect, test } from 'vitest';
-import { choicesWith, draftOf, planOf, withScenario, withUpstream } from './plan-draft.ts';
+import { choicesWith, draftOf, planOf, withScenario, withServer, withUpstream } from './plan-draft.ts';
 
 test('a draft keeps what the form does not show', () => {
   const plan = { ...planOf(draftOf()).plan, host: 'shop.example.test', warmupMs: 0, targets: ['proxy' as const] };
@@ -46,6 +46,11 @@ test('packet loss and a wake have no rate, and an app server stays in the matrix
   const puma = { ...lab, server: 'puma' as const, responseDelay: '20' };
   expect(planOf(puma).plan.labApp).toMatchObject({ server: 'puma', responseDelayMs: 20 });
   expect(planOf(withScenario(puma, 'burst')).plan.labApp.server).toBe('own');
+  const copy = { ...withServer(puma, 'release'), path: '/list' };
+  expect(planOf(copy).plan).toMatchObject({ path: '/list', labApp: { server: 'release', responseDelayMs: 0 } });
+  for (const other of [withServer(copy, 'own'), withScenario(copy, 'burst'), withScenario(copy, 'latency')]) {
+    expect(planOf(other).plan).toMatchObject({ path: '/', labApp: { server: 'own' } });
+  }
 });
 
 test('a choice offers the value of an uploaded plan', () => {

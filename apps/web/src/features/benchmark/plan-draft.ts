@@ -122,16 +122,23 @@ export function withUpstream(draft: PlanDraft, upstream: PlanDraft['upstream']):
   return scenariosOf[upstream].includes(draft.scenario) ? next : withScenario(next, 'matrix');
 }
 
+/** Chooses the program that answers in the lab. Only a copy of the release has paths of its own, and none has its delay. */
+export function withServer(draft: PlanDraft, server: PlanDraft['server']): PlanDraft {
+  return server === 'release' ? { ...draft, server, responseDelay: '0' } : { ...draft, server, path: '/' };
+}
+
 /** Chooses a scenario. Every one but the matrix has reused connections, and most have an open loop over HTTP/1.1. */
 export function withScenario(draft: PlanDraft, scenario: PlanDraft['scenario']): PlanDraft {
   if (scenario === 'matrix') return { ...draft, scenario, rate: '', targets: withUpstreamTargets(draft) };
   if (scenario === 'latency') {
-    return { ...draft, scenario, rate: '', concurrency: '1', connection: 'reused', protocols: ['http1'] };
+    const { server, path } = withServer(draft, 'own');
+    return { ...draft, server, path, scenario, rate: '', concurrency: '1', connection: 'reused', protocols: ['http1'] };
   }
   return {
     ...draft,
     scenario,
     server: 'own',
+    path: draft.server === 'release' ? '/' : draft.path,
     rate: closedScenarios.includes(scenario) ? '' : draft.rate === '' ? RATE : draft.rate,
     seconds: scenario === 'deploy' ? DEPLOY_SECONDS : draft.seconds,
     concurrency: '16',

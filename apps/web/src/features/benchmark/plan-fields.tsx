@@ -4,7 +4,7 @@ import { LAB_SERVERS, LIVE_CONCURRENCY_MAX, plainPlan, TARGETS } from '@fairlead
 import { Checkbox, Field, Input, Select } from '@fairlead/ui/input';
 import dynamic from 'next/dynamic';
 import { ALL_METRICS } from '../../common/threshold/threshold-draft.ts';
-import { choicesWith, type PlanDraft, scenariosOf, withScenario, withUpstream } from './plan-draft.ts';
+import { choicesWith, type PlanDraft, scenariosOf, withScenario, withServer, withUpstream } from './plan-draft.ts';
 import {
   labServerLabel,
   parseConcurrency,
@@ -37,6 +37,7 @@ const ROUNDS = [1, 3, 5, 9];
 
 export function PlanFields({ draft, hosts, onDraft, errorOf }: PlanFieldsProps) {
   const isLab = draft.upstream === 'lab';
+  const copies = isLab && draft.server === 'release';
   const hasRequests = draft.load?.requests.length !== 0;
   const isList = parseConcurrency(draft.concurrency) !== null;
   return (
@@ -109,7 +110,11 @@ export function PlanFields({ draft, hosts, onDraft, errorOf }: PlanFieldsProps) 
           <>
             <Field
               label="App server"
-              hint="Must be installed on the server, except the lab’s own app."
+              hint={
+                copies
+                  ? 'Started beside the app, with its settings and secrets. No visitor reaches it.'
+                  : 'Must be installed on the server, except the lab’s own app and a copy of the app.'
+              }
               error={errorOf('labApp')}
             >
               {(control) => (
@@ -118,7 +123,7 @@ export function PlanFields({ draft, hosts, onDraft, errorOf }: PlanFieldsProps) 
                   value={draft.server}
                   onChange={({ target }) => {
                     const server = LAB_SERVERS.find((each) => each === target.value);
-                    if (server !== undefined) onDraft({ ...draft, server });
+                    if (server !== undefined) onDraft(withServer(draft, server));
                   }}
                 >
                   {LAB_SERVERS.map((each) => (
@@ -129,17 +134,19 @@ export function PlanFields({ draft, hosts, onDraft, errorOf }: PlanFieldsProps) 
                 </Select>
               )}
             </Field>
-            <Field label="Response delay" hint="Milliseconds before the app answers.">
-              {(control) => (
-                <Input
-                  {...control}
-                  mono
-                  inputMode="numeric"
-                  value={draft.responseDelay}
-                  onChange={(event) => onDraft({ ...draft, responseDelay: event.target.value })}
-                />
-              )}
-            </Field>
+            {copies ? null : (
+              <Field label="Response delay" hint="Milliseconds before the app answers.">
+                {(control) => (
+                  <Input
+                    {...control}
+                    mono
+                    inputMode="numeric"
+                    value={draft.responseDelay}
+                    onChange={(event) => onDraft({ ...draft, responseDelay: event.target.value })}
+                  />
+                )}
+              </Field>
+            )}
           </>
         ) : null}
         <Field
@@ -160,7 +167,7 @@ export function PlanFields({ draft, hosts, onDraft, errorOf }: PlanFieldsProps) 
         </Field>
         <Field
           label="Concurrency"
-          hint={`Up to eight numbers, each at most ${isLab ? CONCURRENCY_MAX : LIVE_CONCURRENCY_MAX}.`}
+          hint={`Up to eight numbers, each at most ${isLab && !copies ? CONCURRENCY_MAX : LIVE_CONCURRENCY_MAX}.`}
           error={isList ? errorOf('concurrency') : 'Enter numbers such as 1, 8, 32.'}
           className="sm:col-span-2"
         >

@@ -68,6 +68,7 @@ export const labServerLabel: Record<BenchmarkPlan['labApp']['server'], string> =
   'node-cluster': 'Node.js cluster',
   uvicorn: 'Uvicorn',
   puma: 'Puma',
+  release: 'Copy of the live release',
 };
 export const phaseLabel: Record<NonNullable<ResultRow['phase']>, string> = {
   before: 'Before',
@@ -98,6 +99,7 @@ export const networkPathLabel: Record<NonNullable<ResultRow['networkPath']>, str
   'shared-network': 'Shared network',
   'own-network': 'Own network',
   'unix-socket': 'Unix socket',
+  'bench-namespace': 'Bench namespace',
 };
 
 /** Returns the network path of all rows; null if they differ or one is unknown. */

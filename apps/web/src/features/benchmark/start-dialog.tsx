@@ -1,6 +1,6 @@
 'use client';
 // Starts a benchmark: app, plan and load. Shows the estimated time and warns that it creates real load.
-import { mayChangeData } from '@fairlead/core/benchmark/load';
+import { copiesRelease, mayChangeData } from '@fairlead/core/benchmark/load';
 import { loadMs } from '@fairlead/core/benchmark/plan';
 import { Button } from '@fairlead/ui/button';
 import { Dialog } from '@fairlead/ui/dialog';
@@ -84,6 +84,7 @@ function StartForm({ apps, chosen, chosenPlan, onClose }: StartFormProps) {
   const { plan, isComplete } = planOf(draft);
   const app = apps.find(({ id }) => id === appId);
   const changesData = mayChangeData(plan);
+  const copies = copiesRelease(plan);
   const [isConfirmed, setConfirmed] = useState(false);
 
   const choose = (planId: string) => {
@@ -162,10 +163,14 @@ function StartForm({ apps, chosen, chosenPlan, onClose }: StartFormProps) {
           ? 'Apps on the server feel the load: the lab uses all of its cores while it runs.'
           : 'Visitors of the app feel the load: their requests are slower while it runs.'}
       </WarnNote>
-      {changesData ? (
+      {changesData || copies ? (
         <Checkbox
-          label="Send requests that may change data"
-          hint={`${app?.name ?? 'The app'} receives them during the whole run. Fairlead does not undo what they write or delete.`}
+          label={copies ? 'Start a copy of the live release' : 'Send requests that may change data'}
+          hint={
+            copies
+              ? `It runs the code of ${app?.name ?? 'the app'} with its settings and secrets, so it uses the same databases and queues. Fairlead does not undo what it changes there.`
+              : `${app?.name ?? 'The app'} receives them during the whole run. Fairlead does not undo what they write or delete.`
+          }
           checked={isConfirmed}
           onChange={({ target }) => setConfirmed(target.checked)}
         />
@@ -180,7 +185,7 @@ function StartForm({ apps, chosen, chosenPlan, onClose }: StartFormProps) {
         <SubmitButton
           variant="accent"
           pending={create.isPending}
-          disabled={!isComplete || (changesData && !isConfirmed)}
+          disabled={!isComplete || ((changesData || copies) && !isConfirmed)}
         >
           Start
         </SubmitButton>

@@ -74,6 +74,9 @@ fn check(document: &PlanDocument, args: &BenchArgs) -> Result<String, String> {
     if scenario_words(plan.scenario).is_none() {
         return Err("This scenario needs a control plane. Start it from the dashboard or by its API.".to_owned());
     }
+    if plan.copies_release() {
+        return Err("A copy of the live release needs a control plane. Start the plan from the dashboard.".to_owned());
+    }
     let measures = |target| plan.targets.contains(&target);
     match plan.upstream {
         PlanUpstream::Lab if args.proxy.is_some() || args.direct.is_some() => {
@@ -104,7 +107,7 @@ async fn measure(plan: &BenchmarkPlan, args: &BenchArgs) -> io::Result<Measured>
     };
     let folders = args.bench_path.iter().flat_map(std::env::split_paths).collect();
     let setup = LabSetup { agent: "/proc/self/exe".into(), folders };
-    let lab = match Lab::start(&setup, plan, app, &cancel).await {
+    let lab = match Lab::start(&setup, plan, app, None, &cancel).await {
         Ok(lab) => lab,
         Err(_) if cancel.is_cancelled() => return Ok((Err(BenchError::Cancelled), Vec::new(), Vec::new())),
         Err(error) => return Ok((Err(BenchError::Lab(error.to_string())), Vec::new(), Vec::new())),
