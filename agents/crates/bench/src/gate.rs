@@ -237,6 +237,7 @@ mod tests {
             probe: None,
             link: None,
             app_connections: 0,
+            start_unix_us: None,
         }
     }
 

@@ -182,6 +182,7 @@ mod tests {
             rate: None,
             lab_server: LabServer::Own,
             link: LinkCondition::default(),
+            part: None,
             load: BenchmarkLoad::default(),
         };
         let targets = Targets::of_app(None, Some(address.into()), Vec::new());

@@ -72,6 +72,15 @@ export const serverErrors = {
   'benchmark.never_sleeps': conflict(
     'This app never sleeps, so no request wakes it. Set its minimum of instances to 0 first.',
   ),
+  'benchmark.load_server_own': conflict(
+    'The server of the app can’t be a load server: its requests would not cross the network. Choose other servers.',
+  ),
+  'benchmark.load_server_failed': failed(
+    'A server of this run failed or lost its connection. Check that all are connected, then start a new run.',
+    {
+      retryable: true,
+    },
+  ),
   'benchmark.app_not_running': failed('The app has no healthy instance to measure. Deploy it, then start a new run.'),
   'benchmark.target_unreachable': failed(
     'The benchmark could not reach its target. Check that the app answers, then start a new run.',

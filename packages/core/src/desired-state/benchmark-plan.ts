@@ -52,7 +52,7 @@ const servers = {
   puma: BenchmarkServer.PUMA,
 } as const;
 
-export function benchmarkPlan({ plan, ...ids }: BenchmarkPlanRow): BenchmarkPlan {
+export function benchmarkPlan({ plan, part, ...ids }: BenchmarkPlanRow): BenchmarkPlan {
   const { responseBytes, responseDelayMs, errorEvery } = plan.labApp;
   const server = servers[plan.labApp.server];
   const { lossPercent, delayMs } = plan.link;
@@ -76,6 +76,7 @@ export function benchmarkPlan({ plan, ...ids }: BenchmarkPlanRow): BenchmarkPlan
     })),
     thinkTimeMs: plan.load.thinkTimeMs,
     stages: plan.load.stages,
+    ...(part === undefined ? {} : { part }),
     ...(plan.scenario === 'packet-loss' ? { link: { lossPerMillion: Math.round(lossPercent * 10_000), delayMs } } : {}),
   });
 }

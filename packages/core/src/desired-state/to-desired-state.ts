@@ -6,6 +6,7 @@ import {
   type AcmeAccount,
   type AppSpec,
   AppSpecSchema,
+  type BenchmarkRole,
   type BuildSpec,
   BuildSpecSchema,
   type CertificateSpec,
@@ -120,6 +121,17 @@ export interface BenchmarkPlanRow {
   readonly appId: string;
   readonly environmentId: string;
   readonly plan: StoredPlan;
+  /** Part of this server in a run of several servers. */
+  readonly part?: BenchmarkPartRow;
+}
+
+export interface BenchmarkPartRow {
+  readonly role: BenchmarkRole;
+  readonly addresses: string[];
+  readonly caPem: string;
+  readonly row: number;
+  /** By the clock of this server; 0: not all servers are ready. */
+  readonly startUnixUs: bigint;
 }
 
 export interface ControlRoute {

@@ -1,9 +1,10 @@
 // Generated from packages/contract/src/capabilities.ts.
 /// Capabilities of this agent version; it rejects a whole desired state that requires others.
-pub const CAPABILITIES: [&str; 39] = [
+pub const CAPABILITIES: [&str; 40] = [
     "app",
     "autoscaling",
     "benchmark",
+    "benchmark.distributed",
     "benchmark.gate",
     "benchmark.gate_relative",
     "benchmark.http3",
