@@ -74,6 +74,7 @@ const PATHS: Readonly<Record<string, string>> = {
   'shared-network': 'shared network',
   'own-network': 'own network',
   'unix-socket': 'Unix socket',
+  'between-servers': 'between servers',
 };
 const CONNECTIONS: Readonly<Record<string, string>> = {
   reused: 'reused connections',

@@ -91,6 +91,7 @@ fn detail(error: BenchError) -> String {
         | BenchError::Generator(detail)
         | BenchError::Refused(detail)
         | BenchError::Link(detail)
+        | BenchError::Part(detail)
         | BenchError::Lab(detail)
         | BenchError::Event(detail) => detail,
         BenchError::NotRunning | BenchError::Cancelled => error.to_string(),

@@ -6,6 +6,7 @@ import { enrolMessage, helloMessage, publicKeyBytes, signMessage } from '@fairle
 import { expect, test } from 'vitest';
 import {
   handshakeStepMs,
+  pingBurst,
   pingIntervalMs,
   type SessionAction,
   type SessionEvent,

@@ -10,7 +10,13 @@ export async function cancelBenchmark(ctx: Ctx, input: BenchmarkRef): Promise<Be
   const { runId } = input;
   const run = await ctx.tx.benchmarkRun.findFirst({
     where: { id: runId, organizationId },
-    select: { serverId: true, servers: { select: { serverId: true } }, appId: true, state: true, app: { select: { name: true } } },
+    select: {
+      serverId: true,
+      servers: { select: { serverId: true } },
+      appId: true,
+      state: true,
+      app: { select: { name: true } },
+    },
   });
   if (run === null) throw new AppError('benchmark.not_found', { runId });
   const { count } = await ctx.tx.benchmarkRun.updateMany({

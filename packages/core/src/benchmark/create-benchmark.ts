@@ -66,7 +66,11 @@ export async function createBenchmark(
   }
   const host = plan.upstream === 'lab' ? LAB_HOST : await findHost(ctx, { appId, environmentId }, plan);
 
-  const createdAt = await lockQueues(ctx, servers.map(({ id }) => id), appId);
+  const createdAt = await lockQueues(
+    ctx,
+    servers.map(({ id }) => id),
+    appId,
+  );
   const runId = newId('run');
   await tx.benchmarkRun.create({
     data: {
@@ -87,10 +91,19 @@ export async function createBenchmark(
   });
   if (loadServerIds.length > 0) {
     await tx.benchmarkRunServer.createMany({
-      data: servers.map(({ id, ...server }, position) => ({ runId, organizationId, serverId: id, position, ...server })),
+      data: servers.map(({ id, ...server }, position) => ({
+        runId,
+        organizationId,
+        serverId: id,
+        position,
+        ...server,
+      })),
     });
   }
-  await bumpServers(ctx, servers.map(({ id }) => id));
+  await bumpServers(
+    ctx,
+    servers.map(({ id }) => id),
+  );
   await recordAudit(ctx, {
     action: 'benchmark.create',
     target: { kind: 'benchmark', id: runId, label: host },

@@ -1,6 +1,6 @@
-// Rules of a run of several servers: what it can measure, and the share of each load server. Pure; the browser uses it too, so it
+// Rules of a run of several servers: what it can measure, and its time limit. Pure; the browser uses it too, so it
 // imports no schema.
-import type { PlanFault } from './plan.ts';
+import { type PlanFault, rowsOf, timeLimitMs } from './plan.ts';
 import type { BenchmarkPlan } from './schema.ts';
 
 /** Most servers that send requests in one run. */
@@ -36,21 +36,7 @@ export function distributionFaults(plan: BenchmarkPlan, loadServers: number): Pl
   return faults;
 }
 
-/** Returns the clients of the load server at a position, of `loadServers`. The first ones have one more if it doesn't divide. */
-export function clientsOf(concurrency: number, position: number, loadServers: number): number {
-  return Math.floor(concurrency / loadServers) + (position < concurrency % loadServers ? 1 : 0);
-}
-
-/** Returns the plan with the clients and rates of one load server. */
-export function shareOf<Plan extends BenchmarkPlan>(plan: Plan, position: number, loadServers: number): Plan {
-  const rateOf = (rate: number) => rate / loadServers;
-  return {
-    ...plan,
-    concurrency: plan.concurrency.map((clients) => clientsOf(clients, position, loadServers)),
-    requestsPerSecond: plan.requestsPerSecond === null ? null : rateOf(plan.requestsPerSecond),
-    load: {
-      ...plan.load,
-      stages: plan.load.stages.map((stage) => ({ ...stage, requestsPerSecond: rateOf(stage.requestsPerSecond) })),
-    },
-  };
+/** Returns the time limit of a run of several servers: each row also waits for the slowest of them. */
+export function sharedTimeLimitMs(plan: BenchmarkPlan): number {
+  return timeLimitMs(plan) + 20_000 * rowsOf(plan);
 }

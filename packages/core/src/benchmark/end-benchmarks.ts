@@ -8,7 +8,10 @@ export async function endBenchmarks(
   placement: { readonly appId: string; readonly environmentId: string },
 ): Promise<void> {
   const where = { ...placement, organizationId: ctx.organizationId, state: { in: ['queued', 'running'] } };
-  const runs = await ctx.tx.benchmarkRun.findMany({ where, select: { id: true, serverId: true, servers: { select: { serverId: true } } } });
+  const runs = await ctx.tx.benchmarkRun.findMany({
+    where,
+    select: { id: true, serverId: true, servers: { select: { serverId: true } } },
+  });
   await ctx.tx.benchmarkRun.updateMany({ where, data: { state: 'cancelled', finishedAt: ctx.clock.now() } });
   for (const { id } of runs) await notifyChange(ctx, { kind: 'benchmark', id, appId: placement.appId });
   await advanceQueues(ctx, runs.flatMap(serversOf));

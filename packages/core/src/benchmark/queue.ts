@@ -61,7 +61,9 @@ export function serversOf(run: {
   readonly serverId: string | null;
   readonly servers: readonly { readonly serverId: string }[];
 }): string[] {
-  return [...new Set([...(run.serverId === null ? [] : [run.serverId]), ...run.servers.map(({ serverId }) => serverId)])];
+  return [
+    ...new Set([...(run.serverId === null ? [] : [run.serverId]), ...run.servers.map(({ serverId }) => serverId)]),
+  ];
 }
 
 /** Moves the queues of servers on after a run there has ended. */

@@ -2,6 +2,7 @@
 // Invariant: a row is stored whole or not at all. A server that fails or is lost ends the run.
 import { fromBinary, toBinary } from '@bufbuild/protobuf';
 import { type BenchmarkRow, BenchmarkRowSchema, type BenchmarkStatus, WorkState } from '@fairlead/contract/agent';
+import { parseId } from '@fairlead/contract/ids';
 import { clipText, notifyChange, type OrganizationCtx } from '../kernel/index.ts';
 import { endFactsOf, outcomeOfRun } from './end-run.ts';
 import { latencyOf, mergeParts } from './merge-parts.ts';
@@ -182,7 +183,7 @@ function toPart({ row, ...server }: Omit<RunServerRow, 'part'> & { readonly row:
   const latency = latencyOf(row);
   const startUs = row.startUnixUs - (server.clockOffsetUs ?? 0n) - BigInt(startAt.getTime()) * 1000n;
   return {
-    serverId: server.serverId,
+    serverId: parseId('srv', server.serverId),
     name: server.name,
     role: roleOf(server.role),
     concurrency: clampInt(row.concurrency),

@@ -85,7 +85,10 @@ export function toRowView(row: StoredRow): BenchmarkRowView {
     noise: machineNoiseSchema.nullable().parse(row.noise),
     link: linkReportSchema.nullable().parse(row.link),
     appConnections: row.appConnections,
-    parts: rowPartSchema.array().parse(row.parts).map((part) => toPartView(part, row.durationMs)),
+    parts: rowPartSchema
+      .array()
+      .parse(row.parts)
+      .map((part) => toPartView(part, row.durationMs)),
     percentiles: PERCENTILES.flatMap((percent) => {
       const ms = quantileMs(latency, percent / 100);
       return ms === null ? [] : [{ percent, ms }];

@@ -13,8 +13,8 @@ import {
 import { z } from 'zod';
 import { countedPageSchema, pageInputSchema, searchSchema } from '../kernel/page.ts';
 import { nameSchema } from '../kernel/text.ts';
-import { headerFault, loadMethods, PATH_CHARS_MAX, plainLoad } from './load.ts';
 import { distributionFaults, LOAD_SERVERS_MAX } from './distribution.ts';
+import { headerFault, loadMethods, PATH_CHARS_MAX, plainLoad } from './load.ts';
 import { LAB_SERVERS, LIVE_SCENARIOS, PROBES, plainPlan, planFaults, TARGETS } from './plan.ts';
 
 export const benchmarkTargetSchema = z.enum(TARGETS);
@@ -514,18 +514,18 @@ export const measurablePlanSchema = benchmarkPlanSchema.check(({ value, issues }
 /** Without an environment: in the primary one. */
 export const createBenchmarkInputSchema = z
   .object({
-  appId: appIdSchema,
-  environmentId: environmentIdSchema.optional(),
-  plan: measurablePlanSchema,
-  /** Saved plan that the run is started from; `plan` is the same. The run keeps its name. */
-  planId: benchmarkPlanIdSchema.optional(),
-  /** Servers that send the requests together; empty: that of the app does. The limits of the plan hold for their sum. */
-  loadServerIds: z
-    .array(serverIdSchema)
-    .max(LOAD_SERVERS_MAX, `A run has at most ${LOAD_SERVERS_MAX} load servers.`)
-    .refine(unique, 'Name each server once.')
-    .optional(),
-})
+    appId: appIdSchema,
+    environmentId: environmentIdSchema.optional(),
+    plan: measurablePlanSchema,
+    /** Saved plan that the run is started from; `plan` is the same. The run keeps its name. */
+    planId: benchmarkPlanIdSchema.optional(),
+    /** Servers that send the requests together; empty: that of the app does. The limits of the plan hold for their sum. */
+    loadServerIds: z
+      .array(serverIdSchema)
+      .max(LOAD_SERVERS_MAX, `A run has at most ${LOAD_SERVERS_MAX} load servers.`)
+      .refine(unique, 'Name each server once.')
+      .optional(),
+  })
   .check(({ value, issues }) => {
     for (const { field, message } of distributionFaults(value.plan, value.loadServerIds?.length ?? 0)) {
       issues.push({ code: 'custom', path: ['plan', field], message, input: value });

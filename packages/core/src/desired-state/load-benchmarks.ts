@@ -1,8 +1,8 @@
 // Loads the benchmark runs of a server. A run of several servers waits until it is the first in the queue of each.
 import { BenchmarkRole } from '@fairlead/contract/agent';
-import { shareOf } from '../benchmark/distribution.ts';
 import { type StoredPlan, storedPlanSchema } from '../benchmark/schema.ts';
 import type { OrganizationCtx } from '../kernel/index.ts';
+import { shareOf } from './load-share.ts';
 import type { BenchmarkPartRow, BenchmarkPlanRow } from './to-desired-state.ts';
 
 const ADDRESSES_MAX = 32;

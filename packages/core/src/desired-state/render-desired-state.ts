@@ -26,12 +26,7 @@ import { loadAway, loadVolumeTasks } from './load-volume-tasks.ts';
 import type { PlacementSecretsProblem } from './record-secrets-problems.ts';
 import type { ReleaseRow } from './release-spec.ts';
 import { placementKey, type StoredRelease, settingsOf } from './stored-release.ts';
-import {
-  type ControlRoute,
-  controlRoutes,
-  toDesiredState,
-  type VolumeRow,
-} from './to-desired-state.ts';
+import { type ControlRoute, controlRoutes, toDesiredState, type VolumeRow } from './to-desired-state.ts';
 
 export interface RenderInput {
   readonly serverId: string;

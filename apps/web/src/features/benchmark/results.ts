@@ -98,6 +98,7 @@ export const networkPathLabel: Record<NonNullable<ResultRow['networkPath']>, str
   'shared-network': 'Shared network',
   'own-network': 'Own network',
   'unix-socket': 'Unix socket',
+  'between-servers': 'Between servers',
 };
 
 /** Returns the network path of all rows; null if they differ or one is unknown. */
