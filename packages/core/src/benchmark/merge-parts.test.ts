@@ -1,6 +1,12 @@
 // Tests that a merged row has the sum of all load servers, and proxy and app of the app's server.
 import { create } from '@bufbuild/protobuf';
-import { type BenchmarkRow, BenchmarkRowSchema, BenchmarkTarget, NetworkPath } from '@fairlead/contract/agent';
+import {
+  type BenchmarkRow,
+  BenchmarkRowSchema,
+  BenchmarkTarget,
+  HistogramSchema,
+  NetworkPath,
+} from '@fairlead/contract/agent';
 import { bucketIndex, histogramToWire, quantileUs } from '@fairlead/contract/histogram';
 import { expect, test } from 'vitest';
 import { latencyOf, mergeParts } from './merge-parts.ts';
@@ -66,7 +72,10 @@ test('a row without the part of the app or of a load server is none', () => {
 });
 
 test('a histogram that can not be is refused', () => {
-  const broken = create(BenchmarkRowSchema, { ...slow, latency: { index: [5, 4], count: [1n, 1n], sumUs: 1n } });
+  const broken = create(BenchmarkRowSchema, {
+    ...slow,
+    latency: create(HistogramSchema, { index: [5, 4], count: [1n, 1n], sumUs: 1n }),
+  });
   expect(() =>
     mergeParts([
       { role: 'measure', row: app },

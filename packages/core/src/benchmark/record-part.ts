@@ -58,6 +58,11 @@ export async function recordPart(
   }
   if (status.state !== WorkState.RUNNING && status.state !== WorkState.SUCCEEDED) return;
 
+  if (server.role === 'measure' && status.rowsReady > 0 && status.httpsPort === 0) {
+    await failRun(ctx, run, `${server.name}: its proxy does not listen for HTTPS.`);
+    return;
+  }
+
   const row = status.rows.find(({ position }) => position === run.loadRow);
   // A part belongs to a start: one of an agent that began by itself is not counted.
   const part = row === undefined || run.loadStartAt === null ? server.part : toBinary(BenchmarkRowSchema, row);
