@@ -1,6 +1,6 @@
 // Tests of a benchmark of several servers: agents in networks of their own load the app of another one as one run.
 import type { AppId, RunId } from '@fairlead/contract/ids';
-import { type BenchmarkDetail, benchmarkPlanSchema } from '@fairlead/core/benchmark';
+import { type BenchmarkDetail, benchmarkPlanSchema, cancelBenchmark } from '@fairlead/core/benchmark';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { waitFor } from '../../tools/lib/wait.ts';
 import { COUNTING_APP } from './harness/apps.ts';
@@ -106,7 +106,7 @@ test('a cancel stops all servers, and they are free for the next run', { timeout
     what: 'load of both servers',
     timeoutMs: 60_000,
   });
-  await system.product.verbs.cancelBenchmark({ runId });
+  await system.asSystem((ctx) => cancelBenchmark(ctx, { runId }));
   let last = -1;
   await waitFor(
     async () => {

@@ -58,7 +58,7 @@ export async function recordPart(
   }
   if (status.state !== WorkState.RUNNING && status.state !== WorkState.SUCCEEDED) return;
 
-  if (server.role === 'measure' && status.rowsReady > 0 && status.httpsPort === 0) {
+  if (server.role === 'measure' && run.loadPort === null && status.rowsReady > 0 && status.httpsPort === 0) {
     await failRun(ctx, run, `${server.name}: its proxy does not listen for HTTPS.`);
     return;
   }
