@@ -41,7 +41,8 @@ async fn https_app(authority: &LocalAuthority, connections: u64) -> (SocketAddr,
             tokio::spawn(async move {
                 let Ok(mut stream) = acceptor.accept(stream).await else { return };
                 let mut request = vec![0; 4096];
-                if stream.read(&mut request).await.is_ok_and(|length| length == 0) {
+                // A server that looks for its target ends after the handshake.
+                if !stream.read(&mut request).await.is_ok_and(|length| length > 0) {
                     return;
                 }
                 if open.fetch_add(1, Ordering::Relaxed) >= connections {
