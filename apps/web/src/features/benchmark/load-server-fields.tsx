@@ -1,10 +1,11 @@
 // Chooses the servers that send the requests of a run together.
 import { distributionFaults, LOAD_SERVERS_MAX } from '@fairlead/core/benchmark/distribution';
+import type { BenchmarkPlan } from '@fairlead/core/benchmark/schema';
 import { Checkbox } from '@fairlead/ui/input';
 import { useQuery } from '@tanstack/react-query';
 import { useId } from 'react';
 import { useTRPC } from '../../api/trpc.tsx';
-import type { BenchmarkPlan, ServerSummary } from '../../api/types.ts';
+import type { ServerSummary } from '../../api/types.ts';
 import { serverLabel } from '../../common/server/server-options.tsx';
 
 export interface LoadServerFieldsProps {
