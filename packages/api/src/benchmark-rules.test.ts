@@ -1,4 +1,6 @@
 // Tests that scenarios which act on an app or its server need what the same action needs elsewhere.
+
+import { newId, type OrganizationId, parseId, type ServerId } from '@fairlead/contract/ids';
 import { updateConfig } from '@fairlead/core/app';
 import { autoscalingSchema } from '@fairlead/core/config';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
@@ -62,6 +64,53 @@ test('a copy of the release needs the right to deploy', async () => {
   await copy(benchmarker, 'puma');
   await expect(copy(benchmarker, 'release')).rejects.toMatchObject(denied);
   await copy(developer, 'release');
+});
+
+/** Adds a connected server to an organization. */
+async function addServer(organizationId: OrganizationId): Promise<ServerId> {
+  const id = newId('srv');
+  await api.world.system(async ({ tx, clock }) => {
+    const { serverId } = api.world;
+    await tx.server.update({ where: { id: serverId }, data: { capabilities: { push: 'benchmark.distributed' } } });
+    const { capabilities } = await tx.server.findUniqueOrThrow({ where: { id: serverId } });
+    await tx.server.create({
+      data: {
+        ...{ id, organizationId, name: id, publicKey: new Uint8Array(32), capabilities },
+        ...{ connectedGateway: 'test-gateway', lastSeenAt: clock.now() },
+      },
+    });
+  });
+  return id;
+}
+
+test('load servers belong to the organization and need the right to benchmark in all of it', async () => {
+  const { organizationId } = api.world;
+  const load = (caller: Caller, ...loadServerIds: ServerId[]) =>
+    caller.benchmark.create({ appId, plan: { targets: ['proxy'] } as object, loadServerIds });
+  const own = await addServer(organizationId);
+  await load(benchmarker, own);
+
+  const roleId = newId('rol');
+  await api.world.system(({ tx }) =>
+    tx.customRole.create({ data: { id: roleId, organizationId, name: 'Guest', permissions: [] } }),
+  );
+  const guest = api.caller((await api.signUp('Guest', roleId)).cookie);
+  const { environmentId } = await api.world.system(({ tx }) => tx.placement.findFirstOrThrow({ where: { appId } }));
+  await api.world.system(({ tx }) =>
+    tx.roleGrant.create({
+      data: { id: newId('grt'), organizationId, memberId: 'mem_Guest', role: 'developer', environmentId },
+    }),
+  );
+  await guest.benchmark.create({ appId, plan: { targets: ['proxy'] } as object });
+  await expect(load(guest, own)).rejects.toMatchObject(denied);
+
+  const other = await api.world.system(({ tx }) =>
+    tx.organization.create({ data: { id: newId('org'), name: 'Rival', slug: 'rival' } }),
+  );
+  const foreign = await addServer(parseId('org', other.id));
+  const unknown = { cause: { published: { errorCode: 'server.not_found' } } };
+  await expect(load(benchmarker, foreign)).rejects.toMatchObject(unknown);
+  await expect(load(benchmarker, newId('srv'))).rejects.toMatchObject(unknown);
 });
 
 test.each(['route-change', 'proxy-upgrade'])('the scenario %s needs the right to change servers', async (scenario) => {

@@ -12,17 +12,20 @@ const proxyScenarios: readonly CreateBenchmarkInput['plan']['scenario'][] = ['ro
 const scenarioNeeds: AlsoNeeds<CreateBenchmarkInput> = {
   words:
     'with the scenario `deploy` or `wake`, or a copy of the release: `deployment.write` in that environment, and what `deployment.restart` needs; with ' +
-    '`route-change` or `proxy-upgrade`: `server.write` in the organization; with requests that may change data: ' +
+    '`route-change` or `proxy-upgrade`: `server.write` in the organization; with load servers: `benchmark.write` in the ' +
+    'organization; with requests that may change data: ' +
     '`deployment.write` in that environment',
-  permissions: ['deployment.write', 'server.write'],
+  permissions: ['deployment.write', 'server.write', 'benchmark.write'],
   denials: ['release.network_closed'],
-  reads: ['appId', 'environmentId', 'plan'],
+  reads: ['appId', 'environmentId', 'plan', 'loadServerIds'],
   find: async (core, input) => {
     const { scenario } = input.plan;
     const startsInstances = scenario === 'deploy' || scenario === 'wake' || copiesRelease(input.plan);
     const [place] = await byPlacement.find(core, input);
     const deploys = { anyOf: ['deployment.write'], scope: place ?? null } as const;
     return [
+      // Load takes cores and network from all apps of a server, which belongs to the organization.
+      ...(loadsServers(input) ? [{ anyOf: ['benchmark.write'], scope: null } as const] : []),
       ...(proxyScenarios.includes(scenario) ? [{ anyOf: ['server.write'], scope: null } as const] : []),
       // Deployed code can change all data of the app, so the permission to deploy covers such requests.
       ...(startsInstances || mayChangeData(input.plan) ? [deploys] : []),
@@ -31,18 +34,26 @@ const scenarioNeeds: AlsoNeeds<CreateBenchmarkInput> = {
   },
 };
 
+function loadsServers({ loadServerIds }: CreateBenchmarkInput): boolean {
+  return (loadServerIds?.length ?? 0) > 0;
+}
+
 export const createBenchmarkRules = {
   scope: byPlacement,
   also: scenarioNeeds,
   protection: approver<CreateBenchmarkInput>(
-    'in that environment; with `route-change` or `proxy-upgrade`, in each environment that has an app on its servers',
+    'in that environment; with `route-change` or `proxy-upgrade`, in each environment that has an app on its servers; with load ' +
+      'servers, in each that has an app on one of them',
     async (core, input) => {
       const placement = await findPlacement(core, input);
       if (placement === null) return [];
       const { environmentId, servers } = placement;
-      if (!proxyScenarios.includes(input.plan.scenario)) return [environmentId];
-      const others = await Promise.all(servers.map(({ serverId }) => environmentsOnServers(core, { serverId })));
-      return [environmentId, ...others.flat()];
+      const shared = proxyScenarios.includes(input.plan.scenario) ? servers.map(({ serverId }) => serverId) : [];
+      const found: string[] = [environmentId];
+      for (const serverId of [...shared, ...(input.loadServerIds ?? [])]) {
+        found.push(...(await environmentsOnServers(core, { serverId })));
+      }
+      return found;
     },
   ),
 };

@@ -7,6 +7,8 @@ export const capabilities = {
   app: 'Runs releases of apps.',
   autoscaling: 'Starts and stops instances of an app with its load.',
   benchmark: 'Runs benchmarks of an app, through the proxy and directly.',
+  'benchmark.distributed':
+    'Takes part in benchmarks of several servers: at a common time, as load server or as the server of the app.',
   'benchmark.gate': 'Measures a new release before it gets requests, and fails the rollout on a missed threshold.',
   'benchmark.gate_relative':
     'Measures the live release in turn with the new one, for thresholds of a benchmark gate that are relative to it.',

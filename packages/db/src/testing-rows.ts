@@ -196,6 +196,9 @@ export async function insertOrganizationRows(database: Database, slug: string): 
         tags: ['first'],
       },
     });
+    await tx.benchmarkRunServer.create({
+      data: { organizationId, runId, serverId, name: 'one', role: 'measure', position: 0 },
+    });
     await tx.benchmarkRow.create({
       data: {
         id: newId('row'),

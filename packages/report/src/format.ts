@@ -75,6 +75,7 @@ const PATHS: Readonly<Record<string, string>> = {
   'own-network': 'own network',
   'unix-socket': 'Unix socket',
   'bench-namespace': 'bench namespace',
+  'between-servers': 'between servers',
 };
 const CONNECTIONS: Readonly<Record<string, string>> = {
   reused: 'reused connections',

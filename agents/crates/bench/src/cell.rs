@@ -1,6 +1,7 @@
 //! One measurement: a destination, a protocol, a number of clients, a time.
 
 use std::collections::BTreeSet;
+use std::future::ready;
 use std::net::SocketAddr;
 use std::num::NonZeroU32;
 use std::os::fd::{AsFd, OwnedFd};
@@ -102,21 +103,32 @@ pub(crate) async fn measure(
     cancel: &CancellationToken,
     on_start: impl FnOnce(),
 ) -> Result<Measurement, BenchError> {
+    measure_from(cell, cancel, |_| ready(Ok(Instant::now())), on_start).await
+}
+
+/// Measures the same, but begins the warm-up when the future of `begin` returns. It gets the number of clients with a
+/// response, and its error ends the measurement.
+pub(crate) async fn measure_from<F: Future<Output = Result<Instant, BenchError>>>(
+    cell: &Cell,
+    cancel: &CancellationToken,
+    begin: impl FnOnce(u32) -> F,
+    on_start: impl FnOnce(),
+) -> Result<Measurement, BenchError> {
     require_descriptors(cell)?;
-    let ready = Arc::new(AtomicU32::new(0));
+    let answered = Arc::new(AtomicU32::new(0));
     let (announce, window) = watch::channel(None);
     // The drop of this future cancels the workers, so they never outlive it.
     let stop = cancel.child_token();
     let _stop = stop.clone().drop_guard();
     let memory_before_bytes = memory(&cell.pids);
-    let tallies = start_workers(cell, &ready, &window, &stop)?;
+    let tallies = start_workers(cell, &answered, &window, &stop)?;
     let workers = u32::try_from(tallies.len()).unwrap_or(u32::MAX);
     let measured = async {
-        if !wait_for_answers(&ready, cell.concurrency).await {
+        if !wait_for_answers(&answered, cell.concurrency).await {
             stop.cancel();
-            return Usage::default();
+            return Ok(Usage::default());
         }
-        let announced = Instant::now();
+        let announced = begin(answered.load(Ordering::Relaxed).min(cell.concurrency)).await?;
         let start = announced + cell.warmup;
         let end = start + cell.duration;
         announce.send_replace(Some(Window { announced, start, end }));
@@ -128,16 +140,19 @@ pub(crate) async fn measure(
         let cpu = CpuUsage::read(cell).since(before);
         let noise = meter.and_then(|meter| meter.end(cell.knows_processes.then(|| cpu.sum())));
         let app_connections = cell.app_address.map_or(0, |app| connections_to(app, cell.network.as_deref()));
-        Usage { cpu, memory_bytes: memory(&cell.pids), noise, app_connections }
+        Ok(Usage { cpu, memory_bytes: memory(&cell.pids), noise, app_connections })
     };
     let usage = tokio::select! {
-        measured = measured => Some(measured),
-        () = cancel.cancelled() => None,
+        measured = measured => measured,
+        () = cancel.cancelled() => Err(BenchError::Cancelled),
     };
+    if usage.is_err() {
+        stop.cancel();
+    }
     let whole = merged(tallies).await?;
     // Workers have ended, so nothing is sent after this.
-    let usage = usage.ok_or(BenchError::Cancelled)?;
-    let clients = ready.load(Ordering::Relaxed).min(cell.concurrency);
+    let usage = usage?;
+    let clients = answered.load(Ordering::Relaxed).min(cell.concurrency);
     if whole.requests == 0 && (cell.mode != Mode::Idle || clients == 0) {
         let detail = whole.last_error.unwrap_or_else(|| "nothing answered".to_owned());
         return Err(BenchError::Unreachable { target: cell.name.clone(), detail });
@@ -155,6 +170,43 @@ pub(crate) async fn measure(
         memory_bytes,
         noise,
     })
+}
+
+/// Measures CPU and memory without any load of its own, while other servers send requests. `begin` returns the time at which
+/// the warm-up begins.
+pub(crate) async fn observe(
+    cell: &Cell,
+    cancel: &CancellationToken,
+    begin: impl Future<Output = Result<Instant, BenchError>>,
+    on_start: impl FnOnce(),
+) -> Result<Measurement, BenchError> {
+    let memory_before_bytes = memory(&cell.pids);
+    let measured = async {
+        let start = begin.await? + cell.warmup;
+        tokio::time::sleep_until(start.into()).await;
+        let meter = NoiseMeter::start();
+        let before = CpuUsage::read(cell);
+        on_start();
+        tokio::time::sleep_until((start + cell.duration).into()).await;
+        let cpu = CpuUsage::read(cell).since(before);
+        let noise = meter.and_then(|meter| meter.end(cell.knows_processes.then(|| cpu.sum())));
+        Ok(Measurement {
+            tally: LoadTally::default(),
+            clients: 0,
+            cpu: cpu.proxy,
+            app_cpu: cpu.app,
+            app_connections: 0,
+            generator_cpu: Duration::ZERO,
+            workers: 1,
+            memory_before_bytes,
+            memory_bytes: memory(&cell.pids),
+            noise,
+        })
+    };
+    tokio::select! {
+        measured = measured => measured,
+        () = cancel.cancelled() => Err(BenchError::Cancelled),
+    }
 }
 
 /// Waits for the end of the workers and adds up their tallies.

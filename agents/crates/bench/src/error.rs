@@ -36,6 +36,9 @@ pub enum BenchError {
     /// Failure of the emulated link between clients and proxies.
     #[error("The link between clients and proxies failed: {0}. The rows measured before it stay. Start a new run.")]
     Link(String),
+    /// Failure of this server's part in a run of several servers.
+    #[error("{0}. The rows measured before it stay. Start a new run.")]
+    Part(String),
     #[error("The benchmark was cancelled.")]
     Cancelled,
 }
@@ -53,6 +56,7 @@ impl BenchError {
             | Self::Refused(_)
             | Self::Copy(_)
             | Self::Link(_)
+            | Self::Part(_)
             | Self::Cancelled => "benchmark.failed",
         };
         Failure { code: code.to_owned(), message: self.to_string() }

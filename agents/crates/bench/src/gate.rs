@@ -92,6 +92,7 @@ fn detail(error: BenchError) -> String {
         | BenchError::Refused(detail)
         | BenchError::Copy(detail)
         | BenchError::Link(detail)
+        | BenchError::Part(detail)
         | BenchError::Lab(detail)
         | BenchError::Event(detail) => detail,
         BenchError::NotRunning | BenchError::Cancelled => error.to_string(),
@@ -238,6 +239,7 @@ mod tests {
             probe: None,
             link: None,
             app_connections: 0,
+            start_unix_us: None,
         }
     }
 

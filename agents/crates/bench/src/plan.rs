@@ -99,6 +99,8 @@ pub trait RunObserver {
     fn event_begins(&mut self, scenario: BenchmarkScenario);
     /// The measured time of a second phase is over.
     fn event_ends(&mut self);
+    /// This server is ready for so many rows of a run of several servers.
+    fn ready(&mut self, _rows: u32) {}
     /// Puts the measured app to sleep, and waits until it has no instance that the proxy knows. The error is a sentence.
     fn sleep(&mut self) -> impl Future<Output = Result<(), String>> + Send {
         ready(Err("no app can sleep here".to_owned()))
@@ -262,7 +264,7 @@ fn other_load(
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct PlannedCell {
+pub(crate) struct PlannedCell {
     round: u32,
     concurrency: u32,
     protocol: BenchmarkProtocol,
@@ -273,7 +275,7 @@ struct PlannedCell {
 
 impl PlannedCell {
     /// Returns whether the row is the result of this cell.
-    fn is_of(self, position: u32, row: &BenchmarkRow) -> bool {
+    pub(crate) fn is_of(self, position: u32, row: &BenchmarkRow) -> bool {
         let BenchmarkRow { round, concurrency, protocol, target, phase, probe, .. } = *row;
         position == row.position && self == Self { round, concurrency, protocol, target, phase, probe }
     }
@@ -281,7 +283,7 @@ impl PlannedCell {
 
 /// Orders rounds outermost, and targets with their phases or probes innermost, so that compared cells run one after the
 /// other.
-fn order(plan: &BenchmarkPlan) -> impl Iterator<Item = PlannedCell> + '_ {
+pub(crate) fn order(plan: &BenchmarkPlan) -> impl Iterator<Item = PlannedCell> + '_ {
     (0..plan.repeats).flat_map(move |round| {
         plan.concurrency.iter().flat_map(move |concurrency| {
             plan.protocols.iter().flat_map(move |protocol| {
@@ -308,7 +310,7 @@ fn stage(plan: &BenchmarkPlan, number: u32) -> Option<(f64, f64, Duration)> {
     Some((first, rate, duration))
 }
 
-fn cell(plan: &BenchmarkPlan, targets: &Targets, step: PlannedCell) -> Result<Cell, BenchError> {
+pub(crate) fn cell(plan: &BenchmarkPlan, targets: &Targets, step: PlannedCell) -> Result<Cell, BenchError> {
     let protocol = match step.protocol {
         BenchmarkProtocol::Http1 | BenchmarkProtocol::Http1Cleartext => Protocol::Http1,
         BenchmarkProtocol::Http2 => Protocol::Http2,
@@ -426,7 +428,7 @@ fn port(address: &UpstreamAddress) -> Option<u16> {
     }
 }
 
-fn row(
+pub(crate) fn row(
     position: u32,
     step: PlannedCell,
     network_path: Option<NetworkPath>,
@@ -463,6 +465,7 @@ fn row(
         noise,
         link: None,
         app_connections,
+        start_unix_us: None,
     }
 }
 
@@ -495,6 +498,7 @@ mod tests {
             rate: None,
             load: BenchmarkLoad::default(),
             link: LinkCondition::default(),
+            part: None,
         };
         let cells: Vec<_> = order(&plan).map(|step| (step.round, step.protocol, step.target)).collect();
         let round = [

@@ -370,6 +370,7 @@ impl PlanSpec {
             rate: self.requests_per_second.map(f64::from),
             load: self.load.to_load(),
             link: if is_impaired { self.link.condition() } else { LinkCondition::default() },
+            part: None,
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Queue that lets one measurement run at a time: two on one machine would measure each other. Invariant: a holder waits for no
-//! other turn, so that no deadlock is possible.
+//! other turn of this machine, so that no deadlock is possible. A row of several servers waits for those of the other machines:
+//! the control plane starts such a run only while no other has any of them.
 
 use std::sync::Arc;
 

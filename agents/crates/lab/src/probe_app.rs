@@ -183,6 +183,7 @@ mod tests {
             lab_server: LabServer::Own,
             lab_release: None,
             link: LinkCondition::default(),
+            part: None,
             load: BenchmarkLoad::default(),
         };
         let targets = Targets::of_app(None, Some(address.into()), Vec::new());

@@ -295,7 +295,7 @@ impl Link {
     ) -> Result<DisconnectReason, DisconnectReason> {
         let now = Instant::now().into_std();
         self.options.capabilities.mark_unchanged();
-        let (mut session, actions) = Session::start(self.hello(), self.trust.held(), now, clock::unix_ms);
+        let (mut session, actions) = Session::start(self.hello(), self.trust.held(), now, clock::unix_us);
         session = self.act(socket, session, actions).await?;
         self.report.mark_unchanged();
         loop {

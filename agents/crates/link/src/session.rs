@@ -127,12 +127,12 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    /// Starts a connection. `unix_ms` is only read to answer pings.
+    /// Starts a connection. `unix_us` is only read to answer pings.
     pub(crate) fn start(
         hello: agent::Hello,
         held: Version,
         now: Instant,
-        unix_ms: fn() -> u64,
+        unix_us: fn() -> u64,
     ) -> (Self, Vec<SessionAction>) {
         let session = Self {
             phase: SessionPhase::AwaitChallenge,
@@ -145,7 +145,7 @@ impl Session {
             report_due: now,
             report_id: 0,
             in_flight: VecDeque::new(),
-            clock: unix_ms,
+            clock: unix_us,
         };
         (session, vec![send(agent_envelope::Body::Hello(hello))])
     }
@@ -254,7 +254,12 @@ impl Session {
                 vec![SessionAction::Inspect(InspectRequest::Cancel(cancel.query_id))]
             }
             (SessionPhase::AwaitWelcome | SessionPhase::Open, Body::Ping(ping)) => {
-                let pong = agent::Pong { ping_sent_unix_ms: ping.sent_unix_ms, agent_unix_ms: (self.clock)() };
+                let agent_unix_us = (self.clock)();
+                let pong = agent::Pong {
+                    ping_sent_unix_ms: ping.sent_unix_ms,
+                    agent_unix_ms: agent_unix_us / 1000,
+                    agent_unix_us,
+                };
                 vec![send(agent_envelope::Body::Pong(pong))]
             }
             (SessionPhase::AwaitChallenge, _) => self.close(CloseReason::OutOfTurn("a challenge was due")),

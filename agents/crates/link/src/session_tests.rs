@@ -58,7 +58,7 @@ fn silence_closes_and_pings_keep_open() {
     let now = Instant::now();
     let later = now + Duration::from_secs(59);
     let (session, actions) = open(now).step(SessionEvent::Received(Body::Ping(agent::Ping { sent_unix_ms: 7 })), later);
-    let pong = agent::Pong { ping_sent_unix_ms: 7, agent_unix_ms: 42 };
+    let pong = agent::Pong { ping_sent_unix_ms: 7, agent_unix_ms: 42, agent_unix_us: 42_001 };
     assert_eq!(actions, [SessionAction::Send(Box::new(agent_envelope::Body::Pong(pong)))]);
     let (session, actions) = session.step(SessionEvent::Tick, later + Duration::from_secs(59));
     assert!(!actions.iter().any(|action| matches!(action, SessionAction::Close(_))));

@@ -1,6 +1,7 @@
 //! Benchmark plans and their result rows.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -255,6 +256,8 @@ pub enum NetworkPath {
     UnixSocket,
     /// Over the loopback of a bench namespace, which holds a copy of the app, the clients and the proxies.
     BenchNamespace,
+    /// From clients on other servers: over the network between servers to the proxy, and from there to the app.
+    BetweenServers,
 }
 
 impl NetworkPath {
@@ -350,6 +353,37 @@ pub struct BenchmarkPlan {
     pub load: BenchmarkLoad,
     /// Impairment of the second phase of `BenchmarkScenario::PacketLoss`. Its seed is not used.
     pub link: LinkCondition,
+    /// Set: this server has a part in a run of several servers, and clients and rates are its share.
+    #[serde(default)]
+    pub part: Option<BenchmarkPart>,
+}
+
+/// Part of a server in a run of several servers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BenchmarkPart {
+    pub role: BenchmarkRole,
+    /// Addresses of the app's server; empty for the role `Measure`.
+    pub addresses: Vec<SocketAddr>,
+    /// Root of the app's server, to trust beside those of this system; empty: none.
+    pub ca_pem: String,
+    pub order: RowOrder,
+}
+
+/// Role of a server in a run of several servers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum BenchmarkRole {
+    /// Server of the app: measures while the others send requests.
+    Measure,
+    Load,
+}
+
+/// Row that all servers of a run take now.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RowOrder {
+    pub row: u32,
+    /// Start of its measured time by the clock of this server; `None`: not all servers are ready.
+    pub start_unix_us: Option<u64>,
 }
 
 impl BenchmarkPlan {
@@ -426,6 +460,9 @@ pub struct BenchmarkRow {
     /// Number of connections to the lab's app at the end; zero outside the lab.
     #[serde(default)]
     pub app_connections: u32,
+    /// Start of the measured time by this server's clock, for a part in a run of several servers.
+    #[serde(default)]
+    pub start_unix_us: Option<u64>,
 }
 
 /// CPU time and clock frequency of the machine in the measured time of a row.

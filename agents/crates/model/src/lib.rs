@@ -21,9 +21,9 @@ pub mod message {
 }
 
 pub use benchmark::{
-    BenchmarkLoad, BenchmarkPhase, BenchmarkPlan, BenchmarkProbe, BenchmarkProgram, BenchmarkProtocol,
-    BenchmarkRequest, BenchmarkRow, BenchmarkScenario, BenchmarkStage, BenchmarkTarget, LabApp, LabServer,
-    LinkCondition, LinkCounters, LinkReport, MachineNoise, NetworkPath,
+    BenchmarkLoad, BenchmarkPart, BenchmarkPhase, BenchmarkPlan, BenchmarkProbe, BenchmarkProgram, BenchmarkProtocol,
+    BenchmarkRequest, BenchmarkRole, BenchmarkRow, BenchmarkScenario, BenchmarkStage, BenchmarkTarget, LabApp, LabServer,
+    LinkCondition, LinkCounters, LinkReport, MachineNoise, NetworkPath, RowOrder,
 };
 pub use benchmark_gate::{BenchmarkGate, BenchmarkMetric, BenchmarkThreshold, GateProgress, ThresholdBound};
 pub use certificate::{

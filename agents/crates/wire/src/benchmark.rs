@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use fairlead_model::{
-    BenchmarkLoad, BenchmarkPhase, BenchmarkPlan, BenchmarkProbe, BenchmarkProgram, BenchmarkProtocol,
-    BenchmarkRequest, BenchmarkRow, BenchmarkScenario, BenchmarkStage, BenchmarkStatus, BenchmarkTarget, LabApp,
-    LabServer, LinkCondition, LinkReport, MachineNoise, NetworkPath, StateError,
+    BenchmarkLoad, BenchmarkPart, BenchmarkPhase, BenchmarkPlan, BenchmarkProbe, BenchmarkProgram, BenchmarkProtocol,
+    BenchmarkRequest, BenchmarkRole, BenchmarkRow, BenchmarkScenario, BenchmarkStage, BenchmarkStatus, BenchmarkTarget, LabApp,
+    LabServer, LinkCondition, LinkReport, MachineNoise, NetworkPath, RowOrder, StateError,
 };
 
 use crate::agent;
@@ -23,6 +23,9 @@ const BODY_BYTES_MAX: u64 = 1 << 20;
 /// Greatest impairment of a link: with more, connections no longer open.
 const LOSS_PER_MILLION_MAX: u64 = 500_000;
 const LINK_DELAY_MS_MAX: u64 = 2_000;
+/// Most addresses of an app's server.
+const ADDRESSES_MAX: u64 = 32;
+const CA_BYTES_MAX: u64 = 64 * 1024;
 
 pub(crate) fn plan(at: &str, spec: agent::BenchmarkPlan) -> Result<BenchmarkPlan, StateError> {
     host(&format!("{at}.host"), &spec.host)?;
@@ -84,6 +87,11 @@ pub(crate) fn plan(at: &str, spec: agent::BenchmarkPlan) -> Result<BenchmarkPlan
     within(at, "link.loss_per_million", link.loss_per_million.into(), 0, LOSS_PER_MILLION_MAX)?;
     within(at, "link.delay_ms", link.delay_ms.into(), 0, LINK_DELAY_MS_MAX)?;
     let delay = milliseconds(link.delay_ms);
+    let part = spec.part.map(|spec| part(&format!("{at}.part"), spec)).transpose()?;
+    let is_plain = lab.is_none() && matches!(scenario, BenchmarkScenario::Matrix | BenchmarkScenario::Burst);
+    if part.is_some() && (!is_plain || targets != [BenchmarkTarget::Proxy]) {
+        return Err(wrong(&format!("{at}.part"), "needs the target proxy, and no lab or other scenario"));
+    }
     let link = LinkCondition { loss_per_million: link.loss_per_million, delay, seed: 0 };
     Ok(BenchmarkPlan {
         run: id(at, "run_id", &spec.run_id)?,
@@ -104,7 +112,27 @@ pub(crate) fn plan(at: &str, spec: agent::BenchmarkPlan) -> Result<BenchmarkPlan
         rate: (rate > 0.0).then_some(rate),
         load,
         link,
+        part,
     })
+}
+
+fn part(at: &str, spec: agent::BenchmarkPart) -> Result<BenchmarkPart, StateError> {
+    let role = match agent::BenchmarkRole::try_from(spec.role) {
+        Ok(agent::BenchmarkRole::Measure) => BenchmarkRole::Measure,
+        Ok(agent::BenchmarkRole::Load) => BenchmarkRole::Load,
+        Ok(agent::BenchmarkRole::Unspecified) | Err(_) => return Err(wrong(at, "has a role unknown here")),
+    };
+    within(at, "addresses", spec.addresses.len() as u64, 0, ADDRESSES_MAX)?;
+    within(at, "ca_pem", spec.ca_pem.len() as u64, 0, CA_BYTES_MAX)?;
+    let addresses = spec.addresses.iter().map(|address| {
+        address.parse().map_err(|_| wrong(&format!("{at}.addresses"), format!("holds `{address}`, which is no address")))
+    });
+    let addresses = addresses.collect::<Result<Vec<_>, _>>()?;
+    if role == BenchmarkRole::Load && addresses.is_empty() {
+        return Err(wrong(&format!("{at}.addresses"), "is empty"));
+    }
+    let order = RowOrder { row: spec.row, start_unix_us: (spec.start_unix_us > 0).then_some(spec.start_unix_us) };
+    Ok(BenchmarkPart { role, addresses, ca_pem: spec.ca_pem, order })
 }
 
 fn server(name: i32) -> Option<LabServer> {
@@ -227,6 +255,8 @@ pub(crate) fn status(status: BenchmarkStatus) -> agent::BenchmarkStatus {
         rows: status.rows.into_iter().map(row).collect(),
         programs: status.programs.into_iter().map(program).collect(),
         events_due: status.events_due,
+        rows_ready: status.rows_ready,
+        https_port: status.https_port.into(),
     }
 }
 
@@ -258,6 +288,7 @@ pub(crate) fn row(row: BenchmarkRow) -> agent::BenchmarkRow {
             Some(NetworkPath::OwnNetwork) => agent::NetworkPath::OwnNetwork,
             Some(NetworkPath::UnixSocket) => agent::NetworkPath::UnixSocket,
             Some(NetworkPath::BenchNamespace) => agent::NetworkPath::BenchNamespace,
+            Some(NetworkPath::BetweenServers) => agent::NetworkPath::BetweenServers,
         }
         .into(),
         phase: match row.phase {
@@ -290,6 +321,7 @@ pub(crate) fn row(row: BenchmarkRow) -> agent::BenchmarkRow {
         probe: probe_name(row.probe).into(),
         link: row.link.map(link_report),
         app_connections: row.app_connections,
+        start_unix_us: row.start_unix_us.unwrap_or(0),
     }
 }
 

@@ -27,6 +27,7 @@ import {
 import type { Database } from '@fairlead/db';
 import { createStateCache, type SignedStateBytes } from '../desired/state-cache.ts';
 import type { SigningKey } from '../signing/key-store.ts';
+import type { ClockEstimate } from './clock-estimate.ts';
 import type { Version } from './version.ts';
 
 /** Server connected to this gateway; `connection` names this one connection. */
@@ -56,7 +57,7 @@ export interface Control {
   find(serverId: string): Promise<ConnectedServer | null>;
   open(server: ConnectedServer, hello: Hello, ip: string | null): Promise<OpenedSession>;
   /** Throws link.replaced when another connection has taken over the agent. */
-  touch(server: ConnectedServer, clockOffsetMs: number): Promise<void>;
+  touch(server: ConnectedServer, clock: ClockEstimate & { readonly offsetMs: number }): Promise<void>;
   close(server: ConnectedServer): Promise<void>;
   signedState(server: ConnectedServer): Promise<SignedStateBytes>;
   recordReport(server: ConnectedServer, report: Report): Promise<void>;
@@ -139,8 +140,13 @@ export function createControl(options: ControlOptions): Control {
       );
       return { ...opened, transferToken };
     },
-    touch: ({ serverId, connection }, clockOffsetMs) =>
-      inSystem('gateway: sign of life', (ctx) => touchSession(ctx, { serverId, connection, clockOffsetMs })),
+    touch: ({ serverId, connection }, { offsetMs, offsetUs, uncertaintyUs }) =>
+      inSystem('gateway: sign of life', (ctx) =>
+        touchSession(ctx, {
+          ...{ serverId, connection, clockOffsetMs: offsetMs },
+          ...{ clockOffsetUs: offsetUs, clockUncertaintyUs: uncertaintyUs },
+        }),
+      ),
     close: async ({ serverId, connection }) => {
       states.forget(serverId);
       sealer.forget(serverId);

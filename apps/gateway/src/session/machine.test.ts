@@ -6,6 +6,7 @@ import { enrolMessage, helloMessage, publicKeyBytes, signMessage } from '@fairle
 import { expect, test } from 'vitest';
 import {
   handshakeStepMs,
+  pingBurst,
   pingIntervalMs,
   type SessionAction,
   type SessionEvent,
@@ -159,9 +160,21 @@ test('a handshake that stalls and an agent that falls silent are ended', () => {
 
 test("a pong measures the agent's clock; a pong without a ping ends the session", () => {
   const { state } = openSession();
-  const pong = (pingSentUnixMs: bigint, agentUnixMs: bigint) =>
-    step(state, received({ case: 'pong', value: { pingSentUnixMs, agentUnixMs } }), 1_000_100);
-  expect(pong(1_000_000n, 1_005_050n).actions).toEqual([{ type: 'measure', offsetMs: 5_000 }]);
+  const pong = (pingSentUnixMs: bigint, agentUnixMs: bigint, from: SessionState = state, agentUnixUs = 0n) =>
+    step(from, received({ case: 'pong', value: { pingSentUnixMs, agentUnixMs, agentUnixUs } }), 1_000_100);
+  // A burst: each pong but the last brings the next ping at once.
+  let burst = pong(1_000_000n, 1_005_050n);
+  for (let at = 1; at < pingBurst - 1; at += 1) {
+    expect(burst.actions).toMatchObject([{ body: { case: 'ping' } }]);
+    burst = pong(1_000_000n, 1_005_050n, burst.state);
+  }
+  // The shortest round trip decides, and an agent that tells microseconds is taken at its word.
+  expect(pong(1_000_090n, 1_005_095n, burst.state, 1_005_095_250n).actions).toEqual([
+    { type: 'measure', clock: { offsetUs: 4_999_750, uncertaintyUs: 5_500 } },
+  ]);
+  expect(pong(1_000_000n, 1_005_050n, burst.state).actions).toEqual([
+    { type: 'measure', clock: { offsetUs: 5_000_000, uncertaintyUs: 50_500 } },
+  ]);
   expect(pong(1_000_101n, 1_000_000n)).toEqual(closedWith('link.malformed'));
   expect(pong(0n, 1_000_000n)).toEqual(closedWith('link.malformed'));
 });

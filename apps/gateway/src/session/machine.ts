@@ -14,6 +14,7 @@ import type {
 } from '@fairlead/contract/agent';
 import type { LinkErrorCode } from '@fairlead/contract/errors';
 import { enrolMessage, helloMessage, sealingMessage, verifyMessage } from '@fairlead/contract/signing';
+import { type ClockEstimate, type ClockSample, estimateClock, withSample } from './clock-estimate.ts';
 import type { ConnectedServer, EnrolledServer, OpenedSession } from './control.ts';
 import { isNewer, noVersion, type Version } from './version.ts';
 
@@ -21,6 +22,8 @@ const protocolVersion = 1;
 /** Timeout of each handshake step in milliseconds, from the connection on. */
 export const handshakeStepMs = 10_000;
 export const pingIntervalMs = 20_000;
+/** Pings one after the other, of which the shortest round trip measures the agent's clock. */
+export const pingBurst = 4;
 /** Idle timeout of an agent: two unanswered pings and a grace period for the second. */
 export const silenceMaxMs = 50_000;
 
@@ -42,6 +45,9 @@ export type SessionState =
       readonly announced: Version;
       readonly nextPingMs: number;
       readonly lastHeardMs: number;
+      /** Pings of the current burst that follow the next pong. */
+      readonly pingsLeft: number;
+      readonly clock: readonly ClockSample[];
     }
   | { readonly phase: 'closed' };
 
@@ -68,7 +74,7 @@ export type SessionAction =
   | { readonly type: 'push'; readonly push: Push; readonly decodedBytes: number }
   | { readonly type: 'log_lines'; readonly lines: LogLines }
   | { readonly type: 'inspection'; readonly inspection: Inspection }
-  | { readonly type: 'measure'; readonly offsetMs: number }
+  | { readonly type: 'measure'; readonly clock: ClockEstimate }
   /** Names the error to the agent, then closes. Null means a regular close. */
   | { readonly type: 'close'; readonly code: LinkErrorCode | null; readonly message?: string };
 
@@ -172,8 +178,18 @@ function receiveOpen(
       const sentMs = Number(body.value.pingSentUnixMs);
       // Reject pongs without a ping: they would falsify the measured clock offset.
       if (sentMs > nowMs || nowMs - sentMs > silenceMaxMs) return end('link.malformed');
-      const offsetMs = Math.round(Number(body.value.agentUnixMs) - (sentMs + nowMs) / 2);
-      return { state: next, actions: [{ type: 'measure', offsetMs }] };
+      const { agentUnixMs, agentUnixUs } = body.value;
+      // An older agent tells whole milliseconds; the middle of one is the best guess.
+      const agentUs = agentUnixUs === 0n ? Number(agentUnixMs) * 1000 + 500 : Number(agentUnixUs);
+      const clock = withSample(next.clock, { sentMs, receivedMs: nowMs, agentUs });
+      if (next.pingsLeft > 0) {
+        return { state: { ...next, clock, pingsLeft: next.pingsLeft - 1 }, actions: [ping(nowMs)] };
+      }
+      const estimate = estimateClock(clock, nowMs);
+      return {
+        state: { ...next, clock },
+        actions: estimate === null ? [] : [{ type: 'measure', clock: estimate }],
+      };
     }
     default:
       return end('link.unexpected_message');
@@ -198,6 +214,8 @@ function opened(state: SessionState, session: OpenedSession, nowMs: number): Ste
       announced: newest,
       nextPingMs: nowMs + pingIntervalMs,
       lastHeardMs: nowMs,
+      pingsLeft: pingBurst - 1,
+      clock: [],
     },
     actions: [
       {
@@ -235,7 +253,10 @@ function tick(state: SessionState, nowMs: number): Step {
   if (state.phase !== 'open') return stay(state);
   if (nowMs - state.lastHeardMs >= silenceMaxMs) return end('link.timeout');
   if (nowMs < state.nextPingMs) return stay(state);
-  return { state: { ...state, nextPingMs: nowMs + pingIntervalMs }, actions: [ping(nowMs)] };
+  return {
+    state: { ...state, nextPingMs: nowMs + pingIntervalMs, pingsLeft: pingBurst - 1 },
+    actions: [ping(nowMs)],
+  };
 }
 
 function ping(nowMs: number): SessionAction {

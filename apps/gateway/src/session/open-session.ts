@@ -6,6 +6,7 @@ import type { RecordedPushes } from '@fairlead/core/link';
 import type { LiveHub } from '../live/hub.ts';
 import { frameEvents, logEvent } from '../live/live-events.ts';
 import { createPushQueue } from '../push/push-queue.ts';
+import type { ClockEstimate } from './clock-estimate.ts';
 import type { ConnectedServer, Control } from './control.ts';
 import { createLatestQueue } from './latest-queue.ts';
 import type { SessionAction } from './machine.ts';
@@ -35,7 +36,7 @@ export interface OpenSession {
   report(report: Report): void;
   /** `bytes`: the memory that the push takes. */
   push(push: Push, bytes: number): void;
-  measure(offsetMs: number): void;
+  measure(estimate: ClockEstimate): void;
   /** Releases the server; resolves when nothing is being stored any more. */
   stop(): Promise<void>;
 }
@@ -51,7 +52,10 @@ export function createOpenSession(options: OpenSessionOptions): OpenSession {
     await control.recordReport(server, report);
     send({ case: 'reportAck', value: { reportId: report.reportId } });
   }, fail);
-  const touches = createLatestQueue<number>((offsetMs) => control.touch(server, offsetMs), fail);
+  const touches = createLatestQueue<ClockEstimate>(
+    (estimate) => control.touch(server, { ...estimate, offsetMs: clockOffsetMs }),
+    fail,
+  );
   const pushes = createPushQueue({
     store: async (batch) => {
       const recorded = await control.recordPushes(server, batch, clockOffsetMs);
@@ -84,13 +88,14 @@ export function createOpenSession(options: OpenSessionOptions): OpenSession {
     push: (push, bytes) => {
       pushes.add(push, bytes);
     },
-    measure: (offsetMs) => {
+    measure: (estimate) => {
+      const offsetMs = Math.round(estimate.offsetUs / 1000);
       if (Math.abs(offsetMs - clockOffsetMs) > offsetStepMs) {
         clockOffsetMs = offsetMs;
         const fields = { serverId: server.serverId, clockOffsetMs };
         if (Math.abs(offsetMs) > offsetWarnMs) log.warn(fields, "a server's clock is off; its samples are corrected");
       }
-      touches.offer(clockOffsetMs);
+      touches.offer(estimate);
     },
     stop: async () => {
       await Promise.all([syncs.stop(), reports.stop(), touches.stop(), pushes.stop()]);

@@ -108,7 +108,7 @@ export function startAgentSession(options: SessionOptions): AgentSession {
         if (open !== null) options.onInspection(open.server.serverId, action.inspection);
         break;
       case 'measure':
-        open?.measure(action.offsetMs);
+        open?.measure(action.clock);
         break;
       case 'close':
         close(action.code, action.message);

@@ -75,6 +75,15 @@ export const serverErrors = {
   'benchmark.not_copyable': conflict(
     'This app can’t be copied, because it has volumes or listens on a Unix socket. Choose another app server, or measure the app itself.',
   ),
+  'benchmark.load_server_own': conflict(
+    'The server of the app can’t be a load server: its requests would not cross the network. Choose other servers.',
+  ),
+  'benchmark.load_server_failed': failed(
+    'A server of this run failed or lost its connection. Check that all are connected, then start a new run.',
+    {
+      retryable: true,
+    },
+  ),
   'benchmark.app_not_running': failed('The app has no healthy instance to measure. Deploy it, then start a new run.'),
   'benchmark.target_unreachable': failed(
     'The benchmark could not reach its target. Check that the app answers, then start a new run.',

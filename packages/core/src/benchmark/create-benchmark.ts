@@ -1,5 +1,6 @@
 // Starts a benchmark: checks its target and plan, and puts it into the queue of its server.
 import { isDeepStrictEqual } from 'node:util';
+import { BenchmarkRole } from '@fairlead/contract/agent';
 import { newId } from '@fairlead/contract/ids';
 import { recordAudit } from '../audit/index.ts';
 import { defaultSettings, findNewestConfig, listensOnSocket, settingsSchema } from '../config/index.ts';
@@ -7,11 +8,11 @@ import { benchmarkPlan, missingBenchmarkCapability } from '../desired-state/inde
 import { AppError, actorUserId, type Ctx, notifyChange } from '../kernel/index.ts';
 import { requirePlacement } from '../placement/index.ts';
 import { releasePlanSchema } from '../release/schema.ts';
-import { bumpServer, isConnected } from '../server/index.ts';
+import { isConnected } from '../server/index.ts';
 import { readFacts } from './facts.ts';
 import { copiesRelease, mayChangeData, pathsOf } from './load.ts';
 import { rowsOf } from './plan.ts';
-import { lockQueue } from './queue.ts';
+import { bumpServers, lockQueues } from './queue.ts';
 import { isPathAtOrBelow } from './rules.ts';
 import {
   type BenchmarkPlan,
@@ -25,7 +26,10 @@ import {
 /** Host of the lab's certificate. */
 const LAB_HOST = 'bench.localhost';
 
-/** Queues a run on the app's own server. One runs at a time there: two would measure each other. */
+/**
+ * Queues a run on the app's own server, and on its load servers. One runs at a time on each: two would measure each other. Throws
+ * server.not_found for a load server of another organization.
+ */
 export async function createBenchmark(
   ctx: Ctx,
   input: CreateBenchmarkInput,
@@ -36,20 +40,26 @@ export async function createBenchmark(
   const { environmentId, serverId, liveReleaseId } = await requirePlacement(ctx, input);
   const planName = await savedNameOf(ctx, { ...input, environmentId });
   if (liveReleaseId === null) throw new AppError('app.not_live', { appId });
-  const server = await tx.server.findFirstOrThrow({
-    where: { id: serverId, organizationId },
-    select: { id: true, connectedGateway: true, lastSeenAt: true, capabilities: true },
-  });
-  if (!isConnected(server, ctx.clock.now())) throw new AppError('server.not_connected', { serverId: server.id });
-  const message = benchmarkPlan({
-    runId: '',
-    appId,
-    environmentId,
-    plan: { ...plan, host: plan.host ?? '' },
-    liveReleaseId,
-  });
-  const missing = missingBenchmarkCapability(message, server.capabilities);
-  if (missing !== null) throw new AppError('benchmark.unsupported', { serverId: server.id, capability: missing });
+  const loadServerIds = input.loadServerIds ?? [];
+  if (loadServerIds.some((id) => id === serverId)) throw new AppError('benchmark.load_server_own', { serverId });
+  const part = { addresses: [], caPem: '', row: 0, startUnixUs: 0n };
+  const servers: { readonly id: string; readonly name: string; readonly role: 'measure' | 'load' }[] = [];
+  for (const id of [serverId, ...loadServerIds]) {
+    const role = id === serverId ? 'measure' : 'load';
+    const server = await tx.server.findFirst({
+      where: { id, organizationId },
+      select: { id: true, name: true, connectedGateway: true, lastSeenAt: true, capabilities: true },
+    });
+    if (server === null) throw new AppError('server.not_found', { serverId: id });
+    if (!isConnected(server, ctx.clock.now())) throw new AppError('server.not_connected', { serverId: id });
+    const message = benchmarkPlan({
+      ...{ runId: '', appId, environmentId, plan: { ...plan, host: plan.host ?? '' }, liveReleaseId },
+      ...(loadServerIds.length === 0 ? {} : { part: { ...part, role: BenchmarkRole.LOAD } }),
+    });
+    const missing = missingBenchmarkCapability(message, server.capabilities);
+    if (missing !== null) throw new AppError('benchmark.unsupported', { serverId: id, capability: missing });
+    servers.push({ id, name: server.name, role });
+  }
 
   if (plan.scenario === 'wake') {
     const { settings } = await findNewestConfig(ctx, { appId, environmentId });
@@ -58,7 +68,11 @@ export async function createBenchmark(
   if (copiesRelease(plan)) await requireCopyable(ctx, { appId, releaseId: liveReleaseId });
   const host = await hostOf(ctx, { appId, environmentId }, plan);
 
-  const createdAt = await lockQueue(ctx, server.id, appId);
+  const createdAt = await lockQueues(
+    ctx,
+    servers.map(({ id }) => id),
+    appId,
+  );
   const runId = newId('run');
   await tx.benchmarkRun.create({
     data: {
@@ -66,24 +80,39 @@ export async function createBenchmark(
       organizationId,
       appId,
       environmentId,
-      serverId: server.id,
+      serverId,
       state: 'queued',
       plan: storedPlanSchema.parse({ ...plan, host }),
       planName,
       trigger,
-      facts: await readFacts(ctx, { serverId: server.id, releaseId: liveReleaseId }),
+      facts: await readFacts(ctx, { serverId, releaseId: liveReleaseId }),
       rowsTotal: rowsOf(plan),
       actorUserId: actorUserId(ctx.actor),
       createdAt,
     },
   });
-  await bumpServer(ctx, server.id);
+  if (loadServerIds.length > 0) {
+    await tx.benchmarkRunServer.createMany({
+      data: servers.map(({ id, ...server }, position) => ({
+        runId,
+        organizationId,
+        serverId: id,
+        position,
+        ...server,
+      })),
+    });
+  }
+  await bumpServers(
+    ctx,
+    servers.map(({ id }) => id),
+  );
   await recordAudit(ctx, {
     action: 'benchmark.create',
     target: { kind: 'benchmark', id: runId, label: host },
     after: {
-      ...{ appId, environmentId, serverId: server.id, rows: rowsOf(plan), mayChangeData: mayChangeData(plan) },
+      ...{ appId, environmentId, serverId, rows: rowsOf(plan), mayChangeData: mayChangeData(plan) },
       ...(copiesRelease(plan) ? { copiedReleaseId: liveReleaseId } : {}),
+      ...(loadServerIds.length === 0 ? {} : { loadServerIds: loadServerIds.join(', ') }),
     },
   });
   await notifyChange(ctx, { kind: 'benchmark', id: runId, appId });

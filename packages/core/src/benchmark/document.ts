@@ -2,6 +2,7 @@
 // again. Its JSON Schema is docs/benchmarks/run.schema.json. A change that older readers can't follow gets another `format`.
 import { runIdSchema } from '@fairlead/contract/ids';
 import { z } from 'zod';
+import { LOAD_SERVERS_MAX } from './distribution.ts';
 import { describeLoad } from './load.ts';
 import {
   type BenchmarkProgram,
@@ -12,6 +13,7 @@ import {
   benchmarkStateSchema,
   linkReportSchema,
   machineNoiseSchema,
+  rowPartSchema,
   storedPlanSchema,
   thresholdResultSchema,
 } from './schema.ts';
@@ -74,6 +76,13 @@ const rowSchema = z.object({
     .nullish()
     .describe('Emulated link between clients and proxies, with the packets that it and the kernel counted.'),
   appConnections: count.nullish().describe("Connections to the lab's app at the end."),
+  parts: z
+    .array(rowPartSchema.extend({ latency: latencySchema }))
+    .max(LOAD_SERVERS_MAX + 1)
+    .nullish()
+    .describe(
+      'Parts of the servers in a run of several: the server of the app (`measure`) and those whose sum the row is.',
+    ),
 });
 
 const targetSchema = z.object({

@@ -1,5 +1,5 @@
 // Exports a run with its raw rows.
-import { bucketLowerUs, bucketUpperUs, decodeHistogram } from '@fairlead/contract/histogram';
+import { bucketLowerUs, bucketUpperUs, decodeHistogram, type Histogram } from '@fairlead/contract/histogram';
 import { AppError, type Ctx } from '../kernel/index.ts';
 import { wholeReach } from '../role/index.ts';
 import {
@@ -10,7 +10,7 @@ import {
   runScenarios,
 } from './document.ts';
 import { toRowView } from './rules.ts';
-import { type BenchmarkRef, benchmarkProgramSchema } from './schema.ts';
+import { type BenchmarkRef, benchmarkProgramSchema, rowPartSchema } from './schema.ts';
 import { loadRuns } from './store.ts';
 import { evaluateThresholds } from './thresholds.ts';
 
@@ -46,7 +46,8 @@ export async function exportBenchmark(ctx: Ctx, { runId }: BenchmarkRef): Promis
       generatorSaturated: row.isSaturated,
       // 0: the processes of the app are not known.
       appCpuUs: row.appCpuUs === 0n ? null : Number(row.appCpuUs),
-      latency: latencyOf(row.latency),
+      latency: bucketsOf(decodeHistogram(row.latency)),
+      parts: partsOf(row.parts),
       ...proxyFigures({
         proxyCpuUs: Number(row.proxyCpuUs),
         proxyMemoryBytes: Number(row.proxyMemoryBytes),
@@ -61,8 +62,17 @@ function withNumbers(row: object): object {
   );
 }
 
-function latencyOf(bytes: Uint8Array) {
-  const { counts, sumUs } = decodeHistogram(bytes);
+/** Undefined: one server measured the row. */
+function partsOf(stored: unknown) {
+  const parts = rowPartSchema.array().parse(stored);
+  if (parts.length === 0) return undefined;
+  return parts.map(({ latency: { sumUs, counts }, ...part }) => ({
+    ...part,
+    latency: bucketsOf({ sumUs, counts: new Map(counts) }),
+  }));
+}
+
+function bucketsOf({ counts, sumUs }: Histogram) {
   const buckets = [...counts]
     .sort(([one], [other]) => one - other)
     .map(([index, count]) => [bucketLowerUs(index), bucketUpperUs(index), count]);

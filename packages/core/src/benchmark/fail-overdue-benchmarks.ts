@@ -3,9 +3,10 @@ import { errorTable } from '@fairlead/contract/errors';
 import { parseId } from '@fairlead/contract/ids';
 import { recordAudit } from '../audit/index.ts';
 import { forOrganization, notifyChange, type SystemCtx } from '../kernel/index.ts';
-import { bumpServer } from '../server/index.ts';
+import { sharedTimeLimitMs } from './distribution.ts';
+import { failStalledRun } from './fail-stalled-run.ts';
 import { timeLimitMs } from './plan.ts';
-import { notifyQueue } from './queue.ts';
+import { advanceQueues, serversOf } from './queue.ts';
 import { storedPlanSchema } from './schema.ts';
 
 interface ActiveRun {
@@ -17,6 +18,7 @@ interface ActiveRun {
   readonly plan: unknown;
   readonly createdAt: Date;
   readonly startedAt: Date | null;
+  readonly servers: readonly { readonly serverId: string }[];
 }
 
 /**
@@ -35,20 +37,29 @@ export async function failOverdueBenchmarks(ctx: SystemCtx): Promise<number> {
       plan: true,
       createdAt: true,
       startedAt: true,
+      servers: { select: { serverId: true } },
     },
-    orderBy: [{ serverId: 'asc' }, { createdAt: 'asc' }, { id: 'asc' }],
+    orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
   });
-  const queues = Map.groupBy(runs, ({ serverId }) => serverId);
   let failed = 0;
+  for (const run of runs) {
+    if (run.servers.length > 0 && run.startedAt !== null && (await failStalledRun(ctx, run))) failed += 1;
+  }
+  // A run of several servers is in the queue of each.
+  const queues = new Map<string, ActiveRun[]>();
+  for (const run of runs) {
+    for (const serverId of serversOf(run)) queues.set(serverId, [...(queues.get(serverId) ?? []), run]);
+  }
   for (const [serverId, queue] of queues) {
-    if (serverId === null) continue;
+    const [head] = queue;
+    // A run waits while another server of it is busy.
+    if (head !== undefined && serversOf(head).some((other) => queues.get(other)?.[0] !== head)) continue;
     const overdue = await overdueOf(ctx, serverId, queue);
     for (const run of overdue) failed += await failRun(ctx, run);
     const [first] = overdue;
     if (first === undefined) continue;
     const scope = forOrganization(ctx, parseId('org', first.organizationId));
-    await bumpServer(scope, serverId);
-    await notifyQueue(scope, serverId);
+    await advanceQueues(scope, overdue.flatMap(serversOf));
   }
   return failed;
 }
@@ -59,14 +70,21 @@ async function overdueOf(
   queue: readonly ActiveRun[],
 ): Promise<ActiveRun[]> {
   const nowMs = clock.now().getTime();
-  const isOverdue = ({ plan }: ActiveRun, since: Date) =>
-    nowMs - since.getTime() >= timeLimitMs(storedPlanSchema.parse(plan));
+  const limitMs = (run: ActiveRun) => {
+    const plan = storedPlanSchema.parse(run.plan);
+    return run.servers.length > 0 ? sharedTimeLimitMs(plan) : timeLimitMs(plan);
+  };
+  const isOverdue = (run: ActiveRun, since: Date) => nowMs - since.getTime() >= limitMs(run);
   const started = queue.filter(({ startedAt }) => startedAt !== null);
   const [head] = queue;
   if (head === undefined || started.length > 0) {
     return started.filter((run) => isOverdue(run, run.startedAt ?? run.createdAt));
   }
-  const before = await tx.benchmarkRun.aggregate({ where: { serverId }, _max: { finishedAt: true } });
+  const serverIds = [...new Set([serverId, ...serversOf(head)])];
+  const before = await tx.benchmarkRun.aggregate({
+    where: { OR: [{ serverId: { in: serverIds } }, { servers: { some: { serverId: { in: serverIds } } } }] },
+    _max: { finishedAt: true },
+  });
   const freeSince = before._max.finishedAt ?? head.createdAt;
   return isOverdue(head, freeSince > head.createdAt ? freeSince : head.createdAt) ? [...queue] : [];
 }

@@ -2,7 +2,13 @@
 import { AppError, type Ctx } from '../kernel/index.ts';
 import { wholeReach } from '../role/index.ts';
 import { toRowView } from './rules.ts';
-import { type BenchmarkDetail, type BenchmarkRef, benchmarkEventSchema, benchmarkProgramSchema } from './schema.ts';
+import {
+  type BenchmarkDetail,
+  type BenchmarkRef,
+  benchmarkEventSchema,
+  benchmarkProgramSchema,
+  runServerSchema,
+} from './schema.ts';
 import { loadRuns } from './store.ts';
 import { evaluateThresholds } from './thresholds.ts';
 
@@ -14,13 +20,23 @@ export async function getBenchmark(ctx: Ctx, input: BenchmarkRef): Promise<Bench
     where: { runId, organizationId: ctx.organizationId },
     orderBy: { position: 'asc' },
   });
-  const { programs, events } = await ctx.tx.benchmarkRun.findFirstOrThrow({
+  const { programs, events, servers } = await ctx.tx.benchmarkRun.findFirstOrThrow({
     where: { id: runId, organizationId: ctx.organizationId },
-    select: { programs: true, events: true },
+    select: {
+      programs: true,
+      events: true,
+      servers: {
+        select: { serverId: true, name: true, role: true, clockOffsetUs: true, clockUncertaintyUs: true },
+        orderBy: { position: 'asc' },
+      },
+    },
   });
   const views = rows.map(toRowView);
   return {
     ...run,
+    servers: servers.map(({ clockOffsetUs, ...server }) =>
+      runServerSchema.parse({ ...server, clockOffsetUs: clockOffsetUs === null ? null : Number(clockOffsetUs) }),
+    ),
     rows: views,
     thresholds: run.state === 'succeeded' ? evaluateThresholds(run.plan.thresholds, views) : [],
     programs: benchmarkProgramSchema.array().parse(programs),

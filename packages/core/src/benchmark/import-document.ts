@@ -152,10 +152,9 @@ function checkBuckets(
 
 function toRow(row: BenchmarkDocumentRow) {
   const { position, round, target, protocol, networkPath, concurrency, durationMs, requests, errors, latency } = row;
-  const counts = new Map(latency.buckets.map(([lower, , count]) => [bucketIndex(lower), count]));
   return {
     ...{ position, round, target, protocol, networkPath, concurrency, durationMs, requests, errors },
-    latency: encodeHistogram({ counts, sumUs: latency.sumUs }),
+    latency: encodeHistogram({ counts: new Map(countsOf(latency)), sumUs: latency.sumUs }),
     proxyCpuUs: row.proxyCpuUs ?? 0,
     proxyMemoryBytes: row.proxyMemoryBytes ?? 0,
     bytesReceived: row.bytesReceived ?? 0,
@@ -169,7 +168,19 @@ function toRow(row: BenchmarkDocumentRow) {
     ...(row.noise == null ? {} : { noise: row.noise }),
     ...(row.link == null ? {} : { link: row.link }),
     appConnections: row.appConnections ?? 0,
+    ...(row.parts == null
+      ? {}
+      : {
+          parts: row.parts.map((part) => ({
+            ...part,
+            latency: { sumUs: part.latency.sumUs, counts: countsOf(part.latency) },
+          })),
+        }),
   };
+}
+
+function countsOf({ buckets }: BenchmarkDocumentRow['latency']): [number, number][] {
+  return buckets.map(([lower, , count]) => [bucketIndex(lower), count]);
 }
 
 /** Identifies what is stored: the same in any format and formatting. */

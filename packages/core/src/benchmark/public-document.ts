@@ -22,7 +22,7 @@ const SCENARIOS: Readonly<Record<string, string>> = Object.fromEntries(
   Object.values(runScenarios).map(({ name, description }) => [name, description]),
 );
 const PROTOCOLS = ['http1', 'http1-cleartext', 'http2', 'http3', 'websocket', 'grpc'];
-const PATHS = ['shared-network', 'own-network', 'unix-socket', 'bench-namespace'];
+const PATHS = ['shared-network', 'own-network', 'unix-socket', 'bench-namespace', 'between-servers'];
 const PHASES: readonly string[] = benchmarkPhaseSchema.options;
 const FAILURES = ['connect', 'tls', 'timeout', 'closed', 'malformed', '3xx', '4xx', '5xx'];
 const SYSTEMS = ['Debian', 'Ubuntu', 'Fedora', 'Alpine Linux', 'Arch Linux', 'CentOS', 'Rocky Linux', 'AlmaLinux'];

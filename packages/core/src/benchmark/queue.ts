@@ -1,5 +1,6 @@
 // Queue of benchmark runs on a server. The agent runs one at a time, the oldest first.
 import { AppError, notifyChange, type OrganizationCtx } from '../kernel/index.ts';
+import { bumpServer } from '../server/index.ts';
 
 /** Queued and running runs of a server. */
 const queueMax = 20;
@@ -8,15 +9,27 @@ const appQueueMax = 5;
 
 const activeOn = ({ organizationId }: OrganizationCtx, serverId: string) => ({
   organizationId,
-  serverId,
+  OR: [{ serverId }, { servers: { some: { serverId } } }],
   state: { in: ['queued', 'running'] },
 });
+
+/**
+ * Locks the queues of the servers, in the order of their ids, so that two runs never wait for each other. Returns the time of a new
+ * entry, which is the latest in all of them.
+ */
+export async function lockQueues(ctx: OrganizationCtx, serverIds: readonly string[], appId: string): Promise<Date> {
+  let latestMs = 0;
+  for (const serverId of serverIds.toSorted()) {
+    latestMs = Math.max(latestMs, (await lockQueue(ctx, serverId, appId)).getTime());
+  }
+  return new Date(latestMs);
+}
 
 /**
  * Locks the queue of the server until the transaction ends, and returns the time of a new entry: later than that of every
  * other, also if clocks differ. Throws benchmark.queue_full and benchmark.app_queue_full.
  */
-export async function lockQueue(ctx: OrganizationCtx, serverId: string, appId: string): Promise<Date> {
+async function lockQueue(ctx: OrganizationCtx, serverId: string, appId: string): Promise<Date> {
   const { tx, organizationId } = ctx;
   await tx.$queryRaw`
     SELECT id FROM server WHERE id = ${serverId} AND organization_id = ${organizationId} FOR NO KEY UPDATE`;
@@ -33,8 +46,43 @@ export async function lockQueue(ctx: OrganizationCtx, serverId: string, appId: s
   return new Date(Math.max(ctx.clock.now().getTime(), newestMs + 1));
 }
 
+/** Gives the servers that still exist a new desired state, in the order of their ids. */
+export async function bumpServers(ctx: OrganizationCtx, serverIds: readonly string[]): Promise<void> {
+  const found = await ctx.tx.server.findMany({
+    where: { id: { in: [...serverIds] }, organizationId: ctx.organizationId },
+    select: { id: true },
+    orderBy: { id: 'asc' },
+  });
+  for (const { id } of found) await bumpServer(ctx, id);
+}
+
+/** Returns the servers that take part in a run; without load servers only that of the app. */
+export function serversOf(run: {
+  readonly serverId: string | null;
+  readonly servers: readonly { readonly serverId: string }[];
+}): string[] {
+  return [
+    ...new Set([...(run.serverId === null ? [] : [run.serverId]), ...run.servers.map(({ serverId }) => serverId)]),
+  ];
+}
+
+/** Moves the queues of servers on after a run there has ended. */
+export async function advanceQueues(ctx: OrganizationCtx, serverIds: readonly string[]): Promise<void> {
+  // A run of several servers starts when the last of them is free, so the others have to hear of it too.
+  const waiting = await ctx.tx.benchmarkRun.findMany({
+    where: {
+      organizationId: ctx.organizationId,
+      state: 'queued',
+      servers: { some: { serverId: { in: [...serverIds] } } },
+    },
+    select: { serverId: true, servers: { select: { serverId: true } } },
+  });
+  await bumpServers(ctx, [...serverIds, ...waiting.flatMap(serversOf)]);
+  for (const serverId of new Set(serverIds)) await notifyQueue(ctx, serverId);
+}
+
 /** Tells the pages of waiting runs that their position has changed. */
-export async function notifyQueue(ctx: OrganizationCtx, serverId: string): Promise<void> {
+async function notifyQueue(ctx: OrganizationCtx, serverId: string): Promise<void> {
   const waiting = await ctx.tx.benchmarkRun.findMany({
     where: { ...activeOn(ctx, serverId), state: 'queued' },
     select: { id: true, appId: true },

@@ -4,20 +4,12 @@ import { isDeepStrictEqual } from 'node:util';
 import { type BenchmarkStatus, WorkState } from '@fairlead/contract/agent';
 import { errorTable, isErrorCode } from '@fairlead/contract/errors';
 import { clipText, notifyChange, type OrganizationCtx } from '../kernel/index.ts';
-import { bumpServer } from '../server/index.ts';
+import { endFactsOf, outcomeOfRun } from './end-run.ts';
 import { enqueueEvents } from './enqueue-events.ts';
-import { liveReleaseNumber } from './facts.ts';
-import { notifyQueue } from './queue.ts';
-import { toRowView } from './rules.ts';
-import {
-  type BenchmarkOutcome,
-  type BenchmarkState,
-  benchmarkFactsSchema,
-  type StoredPlan,
-  storedPlanSchema,
-} from './schema.ts';
+import { advanceQueues } from './queue.ts';
+import { recordPart } from './record-part.ts';
+import { type BenchmarkState, type StoredPlan, storedPlanSchema } from './schema.ts';
 import { programsOf, storeRows } from './store-rows.ts';
-import { evaluateThresholds, outcomeOf } from './thresholds.ts';
 
 export interface BenchmarkReport {
   readonly serverId: string;
@@ -39,7 +31,7 @@ export async function recordBenchmarks(ctx: OrganizationCtx, input: BenchmarkRep
   const runs = await tx.benchmarkRun.findMany({
     where: {
       organizationId,
-      serverId: input.serverId,
+      OR: [{ serverId: input.serverId }, { servers: { some: { serverId: input.serverId } } }],
       state: { in: ['queued', 'running'] },
     },
     select: {
@@ -54,6 +46,7 @@ export async function recordBenchmarks(ctx: OrganizationCtx, input: BenchmarkRep
       programs: true,
       eventsDue: true,
       plan: true,
+      _count: { select: { servers: true } },
     },
     orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
   });
@@ -65,6 +58,10 @@ export async function recordBenchmarks(ctx: OrganizationCtx, input: BenchmarkRep
     const isWaiting = isBusy && state === 'running';
     isBusy ||= state === undefined || state === 'running';
     if (status === undefined || state === undefined || isWaiting) continue;
+    if (run._count.servers > 0) {
+      await recordPart(ctx, { runId: run.id, serverId: input.serverId, status });
+      continue;
+    }
     // The plan limits the number of rows. Targets that can't be measured have none, and 0 is that of an agent that names none.
     const rowsTotal = status.rowsTotal === 0 ? run.rowsTotal : Math.min(status.rowsTotal, run.rowsTotal);
     const rows = status.rows.filter(({ position }) => position < rowsTotal);
@@ -92,9 +89,8 @@ export async function recordBenchmarks(ctx: OrganizationCtx, input: BenchmarkRep
       },
     });
     if (count > 0 && eventsDue > run.eventsDue) await enqueueEvents(ctx, run.id);
-    if (count > 0 && finished) await bumpServer(ctx, input.serverId);
+    if (count > 0 && finished) await advanceQueues(ctx, [input.serverId]);
     await notifyChange(ctx, { kind: 'benchmark', id: run.id, appId: run.appId });
-    if (finished) await notifyQueue(ctx, input.serverId);
   }
 }
 
@@ -104,29 +100,6 @@ export async function recordBenchmarks(ctx: OrganizationCtx, input: BenchmarkRep
  */
 function eventsMax({ scenario, repeats, concurrency, protocols }: StoredPlan): number {
   return scenario === 'deploy' ? 2 * repeats * concurrency.length * protocols.length : 0;
-}
-
-interface EndedRun {
-  readonly appId: string;
-  readonly environmentId: string;
-  readonly serverId: string;
-  readonly facts: unknown;
-}
-
-async function endFactsOf(ctx: OrganizationCtx, { facts, appId, environmentId, serverId }: EndedRun) {
-  if (facts === null) return {};
-  const endReleaseNumber = await liveReleaseNumber(ctx, { appId, environmentId, serverId });
-  return { facts: { ...benchmarkFactsSchema.parse(facts), endReleaseNumber } };
-}
-
-async function outcomeOfRun(
-  { tx, organizationId }: OrganizationCtx,
-  { id, plan }: { readonly id: string; readonly plan: unknown },
-): Promise<BenchmarkOutcome> {
-  const { thresholds } = storedPlanSchema.parse(plan);
-  if (thresholds.length === 0) return 'none';
-  const rows = await tx.benchmarkRow.findMany({ where: { runId: id, organizationId } });
-  return outcomeOf('succeeded', evaluateThresholds(thresholds, rows.map(toRowView)));
 }
 
 function failureOf(status: BenchmarkStatus): { failureCode: string; failureMessage: string } {

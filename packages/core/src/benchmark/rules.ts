@@ -10,6 +10,8 @@ import {
   linkReportSchema,
   machineNoiseSchema,
   networkPathSchema,
+  type RowPart,
+  rowPartSchema,
 } from './schema.ts';
 
 /** Percentiles of the latency of a row: the ones that the benchmark of kamal-proxy reports. */
@@ -44,6 +46,7 @@ export interface StoredRow {
   readonly noise: unknown;
   readonly link: unknown;
   readonly appConnections: number;
+  readonly parts: unknown;
 }
 
 export function toRowView(row: StoredRow): BenchmarkRowView {
@@ -82,10 +85,24 @@ export function toRowView(row: StoredRow): BenchmarkRowView {
     noise: machineNoiseSchema.nullable().parse(row.noise),
     link: linkReportSchema.nullable().parse(row.link),
     appConnections: row.appConnections,
+    parts: rowPartSchema
+      .array()
+      .parse(row.parts)
+      .map((part) => toPartView(part, row.durationMs)),
     percentiles: PERCENTILES.flatMap((percent) => {
       const ms = quantileMs(latency, percent / 100);
       return ms === null ? [] : [{ percent, ms }];
     }),
+  };
+}
+
+function toPartView({ latency, latencyMaxUs, bytesReceived, failures, ...part }: RowPart, durationMs: number) {
+  const histogram = { counts: new Map(latency.counts), sumUs: latency.sumUs };
+  return {
+    ...part,
+    requestsPerSecond: durationMs > 0 ? part.requests / (durationMs / 1000) : 0,
+    p50Ms: quantileMs(histogram, 0.5),
+    p99Ms: quantileMs(histogram, 0.99),
   };
 }
 

@@ -13,6 +13,7 @@ import {
 import { z } from 'zod';
 import { countedPageSchema, pageInputSchema, searchSchema } from '../kernel/page.ts';
 import { nameSchema } from '../kernel/text.ts';
+import { distributionFaults, LOAD_SERVERS_MAX } from './distribution.ts';
 import { headerFault, loadMethods, PATH_CHARS_MAX, plainLoad } from './load.ts';
 import { LAB_SERVERS, LIVE_SCENARIOS, PROBES, plainPlan, planFaults, TARGETS } from './plan.ts';
 
@@ -52,8 +53,11 @@ export const benchmarkPhaseSchema = z.enum([
 ]);
 export const labServerSchema = z.enum(LAB_SERVERS);
 export type LabServerName = z.infer<typeof labServerSchema>;
-/** Network path of connections to the app, those of the proxy and direct ones alike. Rows of different paths are never compared. */
-export const networkPathSchema = z.enum(['shared-network', 'own-network', 'unix-socket', 'bench-namespace']);
+/**
+ * Network path of connections to the app, those of the proxy and direct ones alike; `between-servers`: clients on other servers reach
+ * the proxy over the network. Rows of different paths are never compared.
+ */
+export const networkPathSchema = z.enum(['shared-network', 'own-network', 'unix-socket', 'bench-namespace', 'between-servers']);
 export const benchmarkStateSchema = z.enum(['queued', 'running', 'succeeded', 'failed', 'cancelled']);
 export type BenchmarkScenarioName = z.infer<typeof benchmarkScenarioSchema>;
 /** Starter of a run: a person, or the schedule of a saved plan. */
@@ -289,6 +293,32 @@ export const linkReportSchema = z.object({
 });
 export type LinkReport = z.infer<typeof linkReportSchema>;
 
+/** Part of a server in a row of several servers. */
+export const rowPartSchema = z.object({
+  serverId: serverIdSchema,
+  name: z.string(),
+  role: z.enum(['measure', 'load']),
+  concurrency: countSchema,
+  clients: countSchema,
+  requests: countSchema,
+  errors: countSchema,
+  failures: z.record(z.string(), z.number()),
+  bytesReceived: countSchema,
+  /** Pairs of bucket and count of the contract's histogram. */
+  latency: z.object({ sumUs: countSchema, counts: z.array(z.tuple([countSchema, countSchema])) }),
+  latencyMaxUs: countSchema,
+  unsent: countSchema,
+  generatorCpuUs: countSchema,
+  generatorSaturated: z.boolean(),
+  /** Start of its measured time minus the common start, by the clock of the control plane. */
+  startOffsetUs: z.number().int(),
+});
+export type RowPart = z.infer<typeof rowPartSchema>;
+
+const rowPartViewSchema = rowPartSchema
+  .omit({ latency: true, latencyMaxUs: true, bytesReceived: true, failures: true })
+  .extend({ requestsPerSecond: z.number(), p50Ms: z.number().nullable(), p99Ms: z.number().nullable() });
+
 export const benchmarkRowSchema = z.object({
   id: z.string(),
   position: z.number().int(),
@@ -332,6 +362,8 @@ export const benchmarkRowSchema = z.object({
   link: linkReportSchema.nullable(),
   /** Connections to the lab's app at the end of the row; 0 outside the lab. */
   appConnections: z.number().int(),
+  /** Parts of the servers; empty: one server measured the row. */
+  parts: z.array(rowPartViewSchema),
   /** Latency by percentile; empty without a successful request. */
   percentiles: z.array(z.object({ percent: z.number(), ms: z.number() })),
 });
@@ -420,7 +452,20 @@ export const benchmarkEventSchema = z.object({
 });
 export type BenchmarkEvent = z.infer<typeof benchmarkEventSchema>;
 
+/** Server of a run of several servers; `measure`: that of the app. */
+export const runServerSchema = z.object({
+  serverId: serverIdSchema,
+  name: z.string(),
+  role: z.enum(['measure', 'load']),
+  /** Its clock minus that of the control plane, in the latest row; null: not measured yet. */
+  clockOffsetUs: z.number().nullable(),
+  clockUncertaintyUs: z.number().nullable(),
+});
+export type RunServer = z.infer<typeof runServerSchema>;
+
 export const benchmarkDetailSchema = benchmarkSummarySchema.extend({
+  /** Empty: only the server of the app. */
+  servers: z.array(runServerSchema),
   programs: z.array(benchmarkProgramSchema),
   events: z.array(benchmarkEventSchema),
   rows: z.array(benchmarkRowSchema),
@@ -467,13 +512,25 @@ export const measurablePlanSchema = benchmarkPlanSchema.check(({ value, issues }
 });
 
 /** Without an environment: in the primary one. */
-export const createBenchmarkInputSchema = z.object({
-  appId: appIdSchema,
-  environmentId: environmentIdSchema.optional(),
-  plan: measurablePlanSchema,
-  /** Saved plan that the run is started from; `plan` is the same. The run keeps its name. */
-  planId: benchmarkPlanIdSchema.optional(),
-});
+export const createBenchmarkInputSchema = z
+  .object({
+    appId: appIdSchema,
+    environmentId: environmentIdSchema.optional(),
+    plan: measurablePlanSchema,
+    /** Saved plan that the run is started from; `plan` is the same. The run keeps its name. */
+    planId: benchmarkPlanIdSchema.optional(),
+    /** Servers that send the requests together; empty: that of the app does. The limits of the plan hold for their sum. */
+    loadServerIds: z
+      .array(serverIdSchema)
+      .max(LOAD_SERVERS_MAX, `A run has at most ${LOAD_SERVERS_MAX} load servers.`)
+      .refine(unique, 'Name each server once.')
+      .optional(),
+  })
+  .check(({ value, issues }) => {
+    for (const { field, message } of distributionFaults(value.plan, value.loadServerIds?.length ?? 0)) {
+      issues.push({ code: 'custom', path: ['plan', field], message, input: value });
+    }
+  });
 export type CreateBenchmarkInput = z.infer<typeof createBenchmarkInputSchema>;
 
 export const benchmarkRefSchema = z.object({ runId: runIdSchema });

@@ -21,6 +21,7 @@ import type {
   LinkReport,
   MachineNoise,
   NetworkPathName,
+  RowPart,
   StoredPlan,
 } from './schema.ts';
 
@@ -65,10 +66,16 @@ const networkPaths: Readonly<Partial<Record<NetworkPath, NetworkPathName>>> = {
   [NetworkPath.OWN_NETWORK]: 'own-network',
   [NetworkPath.UNIX_SOCKET]: 'unix-socket',
   [NetworkPath.BENCH_NAMESPACE]: 'bench-namespace',
+  [NetworkPath.BETWEEN_SERVERS]: 'between-servers',
 };
 
-/** Stores each row once, by its position; returns the number of new ones. */
-export async function storeRows(ctx: OrganizationCtx, runId: string, rows: readonly BenchmarkRow[]): Promise<number> {
+/** Stores each row once, by its position; returns the number of new ones. `parts` are those of the servers, of one row. */
+export async function storeRows(
+  ctx: OrganizationCtx,
+  runId: string,
+  rows: readonly BenchmarkRow[],
+  parts: readonly RowPart[] = [],
+): Promise<number> {
   if (rows.length === 0) return 0;
   const { count } = await ctx.tx.benchmarkRow.createMany({
     data: rows.flatMap((row) => {
@@ -107,6 +114,7 @@ export async function storeRows(ctx: OrganizationCtx, runId: string, rows: reado
           ...(row.noise === undefined ? {} : { noise: noiseOf(row.noise) }),
           ...(row.link === undefined ? {} : { link: linkOf(row.link) }),
           appConnections: clampInt(row.appConnections),
+          parts: [...parts],
         },
       ];
     }),
@@ -131,7 +139,7 @@ function linkOf(link: BenchmarkLinkReport): LinkReport {
 }
 
 /** Kinds that a newer agent may add are kept; a name is bounded, because a page shows it. */
-function failuresOf({ failures }: BenchmarkRow): Record<string, number> {
+export function failuresOf({ failures }: BenchmarkRow): Record<string, number> {
   const kinds = Object.entries(failures)
     .filter(([kind]) => kind !== '')
     .slice(0, FAILURE_KINDS_MAX);
@@ -165,11 +173,11 @@ export function programsOf(status: BenchmarkStatus, plan: StoredPlan): Benchmark
 }
 
 // Limits a number to the range of a column; an agent's numbers are unsigned and wider.
-function clampInt(value: number): number {
+export function clampInt(value: number): number {
   return Math.min(value, 2_147_483_647);
 }
 
-function clampBig(value: bigint): bigint {
+export function clampBig(value: bigint): bigint {
   const most = BigInt(Number.MAX_SAFE_INTEGER);
   return value < most ? value : most;
 }

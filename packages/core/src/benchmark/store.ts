@@ -82,7 +82,15 @@ export async function loadRuns(ctx: Ctx, filter: RunQuery): Promise<BenchmarkSum
            page.started_at AS "startedAt", page.finished_at AS "finishedAt",
            CASE WHEN page.state = 'queued' THEN (
              SELECT count(*)::int FROM benchmark_run AS other
-             WHERE other.server_id = page.server_id AND other.organization_id = page.organization_id
+             WHERE other.organization_id = page.organization_id AND (other.server_id = page.server_id OR EXISTS (
+                 SELECT 1 FROM benchmark_run_server AS theirs
+                 WHERE theirs.run_id = other.id AND theirs.server_id = page.server_id
+               ) OR EXISTS (
+                 SELECT 1 FROM benchmark_run_server AS ours
+                 WHERE ours.run_id = page.id AND (ours.server_id = other.server_id OR EXISTS (
+                   SELECT 1 FROM benchmark_run_server AS theirs
+                   WHERE theirs.run_id = other.id AND theirs.server_id = ours.server_id))
+               ))
                AND other.state IN ('queued', 'running') AND (other.created_at, other.id) < (page.created_at, page.id)
            ) END AS "aheadInQueue",
            best.rate AS "bestRequestsPerSecond", best.latency AS "bestLatency"

@@ -174,7 +174,7 @@ test('the contract’s cases have the same verdict as in the agent, which decide
         latency: encodeHistogram({ counts: new Map(latency), sumUs: 0 }),
         ...{ proxyCpuUs: 0n, proxyMemoryBytes: 0n, bytesReceived: 0n, phase: null, failures: {}, generatorCpuUs: 0n },
         ...{ isSaturated: false, appCpuUs: 0n, clients: 8, latencyMaxUs: 0n, unsent: 0n, noise: null, probe: null },
-        ...{ link: null, appConnections: 0 },
+        ...{ link: null, appConnections: 0, parts: [] },
       }),
     );
   for (const { name, metric, max, min, rows, live, interval, value, passed } of cases) {

@@ -53,7 +53,7 @@ const servers = {
   release: BenchmarkServer.RELEASE,
 } as const;
 
-export function benchmarkPlan({ plan, liveReleaseId, ...ids }: BenchmarkPlanRow): BenchmarkPlan {
+export function benchmarkPlan({ plan, liveReleaseId, part, ...ids }: BenchmarkPlanRow): BenchmarkPlan {
   const { responseBytes, responseDelayMs, errorEvery } = plan.labApp;
   const server = servers[plan.labApp.server];
   const releaseId = plan.labApp.server === 'release' ? (liveReleaseId ?? '') : '';
@@ -78,6 +78,7 @@ export function benchmarkPlan({ plan, liveReleaseId, ...ids }: BenchmarkPlanRow)
     })),
     thinkTimeMs: plan.load.thinkTimeMs,
     stages: plan.load.stages,
+    ...(part === undefined ? {} : { part }),
     ...(plan.scenario === 'packet-loss' ? { link: { lossPerMillion: Math.round(lossPercent * 10_000), delayMs } } : {}),
   });
 }

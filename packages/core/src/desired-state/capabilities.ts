@@ -44,6 +44,7 @@ const stateRules: Rules<DesiredState> = [
 
 const benchmarkRules: Rules<BenchmarkPlan> = [
   ['benchmark', () => true],
+  ['benchmark.distributed', ({ part }) => part !== undefined],
   ['benchmark.http3', ({ protocols }) => protocols.includes(BenchmarkProtocol.HTTP3)],
   ['benchmark.lab', needsLab],
   [

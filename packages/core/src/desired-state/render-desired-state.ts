@@ -4,7 +4,6 @@ import { create } from '@bufbuild/protobuf';
 import { type CertificateSpec, CertificateSpecSchema, type DesiredState } from '@fairlead/contract/agent';
 import { supports } from '@fairlead/contract/capabilities';
 import { type OrganizationId, parseId } from '@fairlead/contract/ids';
-import { benchmarkFactsSchema, storedPlanSchema } from '../benchmark/schema.ts';
 import { type AcmeOptions, loadCertificates } from '../certificate/index.ts';
 import { findUnservedHosts, portCheckOf } from '../host/index.ts';
 import { AppError, forOrganization, type OrganizationCtx, type SystemCtx } from '../kernel/index.ts';
@@ -18,6 +17,7 @@ import {
 import type { SecretSealer } from '../secret/index.ts';
 import { listDashboardHosts, wantedAgent, wantedUninstall } from '../server/index.ts';
 import { proxySettingsSchema } from '../traffic/index.ts';
+import { loadBenchmarks } from './load-benchmarks.ts';
 import { loadBuilds } from './load-builds.ts';
 import { loadDeploymentUrls } from './load-deployment-urls.ts';
 import { type LoadedPlacement, loadPlacements } from './load-placements.ts';
@@ -26,13 +26,7 @@ import { loadAway, loadVolumeTasks } from './load-volume-tasks.ts';
 import type { PlacementSecretsProblem } from './record-secrets-problems.ts';
 import type { ReleaseRow } from './release-spec.ts';
 import { placementKey, type StoredRelease, settingsOf } from './stored-release.ts';
-import {
-  type BenchmarkPlanRow,
-  type ControlRoute,
-  controlRoutes,
-  toDesiredState,
-  type VolumeRow,
-} from './to-desired-state.ts';
+import { type ControlRoute, controlRoutes, toDesiredState, type VolumeRow } from './to-desired-state.ts';
 
 export interface RenderInput {
   readonly serverId: string;
@@ -235,18 +229,4 @@ async function loadDeletedVolumes(ctx: OrganizationCtx, serverId: string): Promi
             WHERE placement.app_id = move.app_id AND placement.environment_id = move.environment_id
               AND placement_server.server_id = ${serverId})))
     ORDER BY app_id, environment_id, name`;
-}
-
-async function loadBenchmarks(ctx: OrganizationCtx, serverId: string): Promise<BenchmarkPlanRow[]> {
-  const runs = await ctx.tx.benchmarkRun.findMany({
-    where: { organizationId: ctx.organizationId, serverId, state: { in: ['queued', 'running'] } },
-    select: { id: true, appId: true, environmentId: true, plan: true, facts: true },
-    orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
-  });
-  return runs.map(({ id, plan, facts, ...run }) => ({
-    ...run,
-    runId: id,
-    plan: storedPlanSchema.parse(plan),
-    liveReleaseId: benchmarkFactsSchema.nullable().parse(facts)?.release?.id ?? null,
-  }));
 }

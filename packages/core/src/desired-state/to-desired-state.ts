@@ -6,6 +6,7 @@ import {
   type AcmeAccount,
   type AppSpec,
   AppSpecSchema,
+  type BenchmarkRole,
   type BuildSpec,
   BuildSpecSchema,
   type CertificateSpec,
@@ -122,6 +123,17 @@ export interface BenchmarkPlanRow {
   readonly plan: StoredPlan;
   /** Live release when the run was created; null: a run from before Fairlead stored it. */
   readonly liveReleaseId: string | null;
+  /** Part of this server in a run of several servers. */
+  readonly part?: BenchmarkPartRow;
+}
+
+export interface BenchmarkPartRow {
+  readonly role: BenchmarkRole;
+  readonly addresses: string[];
+  readonly caPem: string;
+  readonly row: number;
+  /** By the clock of this server; 0: not all servers are ready. */
+  readonly startUnixUs: bigint;
 }
 
 export interface ControlRoute {

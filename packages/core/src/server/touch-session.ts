@@ -4,8 +4,11 @@ import { AppError, type SystemCtx } from '../kernel/index.ts';
 export interface TouchSessionInput {
   readonly serverId: string;
   readonly connection: string;
-  /** Agent clock minus ours. */
+  /** Agent clock minus ours, for metrics: small changes are left out. */
   readonly clockOffsetMs: number;
+  /** The same as measured, and its uncertainty in both directions. */
+  readonly clockOffsetUs: number;
+  readonly clockUncertaintyUs: number;
 }
 
 /** Throws link.replaced when another connection holds the agent by now, link.server_unknown when the server was deleted. */
@@ -13,7 +16,13 @@ export async function touchSession(ctx: SystemCtx, input: TouchSessionInput): Pr
   const { serverId, connection } = input;
   const { count } = await ctx.tx.server.updateMany({
     where: { id: serverId, connectedGateway: connection },
-    data: { lastSeenAt: ctx.clock.now(), clockOffsetMs: clampInt(input.clockOffsetMs) },
+    data: {
+      lastSeenAt: ctx.clock.now(),
+      clockOffsetMs: clampInt(input.clockOffsetMs),
+      clockOffsetUs: BigInt(Math.round(input.clockOffsetUs)),
+      clockUncertaintyUs: clampInt(input.clockUncertaintyUs),
+      clockMeasuredAt: ctx.clock.now(),
+    },
   });
   if (count > 0) return;
   const server = await ctx.tx.server.findUnique({ where: { id: serverId }, select: { id: true } });

@@ -9,12 +9,12 @@ use std::time::Duration;
 
 use fairlead_base::CancellationToken;
 use fairlead_bench::{
-    BenchError, MeasurementTurns, RunObserver, Targets, resume_plan, rows_measurable, rows_total, run_gate,
+    BenchError, MeasurementTurns, PartPlace, RunObserver, Targets, resume_plan, rows_measurable, rows_total, run_gate, run_part,
 };
 use fairlead_lab::{Lab, LabCopy, LabError, LabSetup};
 use fairlead_model::{
     AppKey, BenchmarkGate, BenchmarkPlan, BenchmarkProgram, BenchmarkRow, BenchmarkScenario, BenchmarkStatus,
-    DesiredState, Failure, GateProgress, LabApp, RunId, UpstreamAddress, WorkState,
+    BenchmarkTarget, DesiredState, Failure, GateProgress, LabApp, RowOrder, RunId, UpstreamAddress, WorkState,
 };
 use fairlead_runtime::{MeasureGate, Runtime, RuntimeView};
 use tokio::sync::{mpsc, watch};
@@ -32,6 +32,8 @@ const SLEEP_TIMEOUT: Duration = Duration::from_secs(60);
 pub(crate) enum BenchmarkEvent {
     /// The lab has started its programs, or failed to. The number is that of the rows that can be measured.
     Programs(Vec<BenchmarkProgram>, u32),
+    /// This server is ready for so many rows of a run of several servers.
+    Ready(u32),
     /// A row was measured.
     Row(Box<BenchmarkRow>),
     /// The second phase of a scenario begins.
@@ -50,6 +52,8 @@ struct RunningBenchmark {
     cancel: CancellationToken,
     /// Reason that cancelled it, if that was no person.
     fault: Option<BenchError>,
+    /// Current row of a run of several servers.
+    orders: watch::Sender<RowOrder>,
     task: JoinHandle<()>,
 }
 
@@ -116,15 +120,26 @@ impl Benchmarks {
         targets: impl Fn(&BenchmarkPlan) -> Targets,
     ) {
         if let Some(running) = &self.running {
-            if !desired.benchmarks.iter().any(|plan| plan.run == running.status.run) {
-                running.cancel.cancel();
+            match desired.benchmarks.iter().find(|plan| plan.run == running.status.run) {
+                None => running.cancel.cancel(),
+                Some(plan) => {
+                    let order = order_of(plan);
+                    running.orders.send_if_modified(|current| std::mem::replace(current, order) != order);
+                }
             }
             return;
         }
         if let Some(plan) = desired.benchmarks.iter().find(|plan| local.benchmark(&plan.run).is_none()) {
             let progress = local.benchmark_progress(&plan.run).cloned();
-            let status = progress.unwrap_or_else(|| started(plan.run.clone(), rows_total(plan)));
-            self.running = Some(self.start(plan.clone(), targets(plan), status));
+            let mut status = progress.unwrap_or_else(|| started(plan.run.clone(), rows_total(plan)));
+            let targets = targets(plan);
+            if plan.part.is_some() {
+                let proxy = targets.endpoints.get(&BenchmarkTarget::Proxy).and_then(|proxy| proxy.https);
+                status.https_port = proxy.map_or(0, |address| address.port());
+                // After a restart it has to connect again.
+                status.rows_ready = u32::try_from(status.rows.len()).unwrap_or(u32::MAX);
+            }
+            self.running = Some(self.start(plan.clone(), targets, status));
         }
     }
 
@@ -135,6 +150,12 @@ impl Benchmarks {
                 let Some(running) = &mut self.running else { return Ok(()) };
                 running.status.rows.push(*row);
                 running.save(local)
+            }
+            BenchmarkEvent::Ready(rows) => {
+                if let Some(running) = &mut self.running {
+                    running.status.rows_ready = rows;
+                }
+                Ok(())
             }
             BenchmarkEvent::Programs(programs, rows_total) => {
                 if let Some(running) = &mut self.running {
@@ -200,20 +221,25 @@ impl Benchmarks {
     fn start(&self, plan: BenchmarkPlan, targets: Targets, status: BenchmarkStatus) -> RunningBenchmark {
         let done = status.rows.clone();
         let cancel = CancellationToken::new();
+        let (orders, next_order) = watch::channel(order_of(&plan));
         let (events, token) = (self.events.clone(), cancel.clone());
         let (setup, turns, sleeper) = (self.lab.clone(), self.turns.clone(), self.sleeper.clone());
         let task = tokio::spawn(async move {
             let mut reporter = Reporter { events: events.clone(), key: plan.key.clone(), sleeper };
-            let outcome = match plan.lab {
-                None => resume_plan(&plan, &targets, done, &turns, token, &mut reporter).await,
-                Some(app) => {
+            let outcome = match (plan.lab, &plan.part) {
+                (None, None) => resume_plan(&plan, &targets, done, &turns, token, &mut reporter).await,
+                (_, Some(part)) => {
+                    let place = PartPlace { plan: &plan, part, local: &targets };
+                    run_part(place, done, next_order, &turns, token, &mut reporter).await
+                }
+                (Some(app), None) => {
                     let run = LabRun { setup: &setup, plan: &plan, app, events: &events, turns: &turns };
                     run.measure(done, token, &mut reporter).await
                 }
             };
             send_event(&events, BenchmarkEvent::Finished(outcome));
         });
-        RunningBenchmark { status, cancel, fault: None, task }
+        RunningBenchmark { status, cancel, fault: None, orders, task }
     }
 }
 
@@ -284,6 +310,10 @@ impl RunObserver for Reporter {
         send_event(&self.events, BenchmarkEvent::Row(Box::new(row.clone())));
     }
 
+    fn ready(&mut self, rows: u32) {
+        send_event(&self.events, BenchmarkEvent::Ready(rows));
+    }
+
     fn event_begins(&mut self, scenario: BenchmarkScenario) {
         send_event(&self.events, BenchmarkEvent::Begins(scenario));
     }
@@ -326,7 +356,14 @@ fn started(run: RunId, rows_total: u32) -> BenchmarkStatus {
         failure: None,
         programs: Vec::new(),
         events_due: 0,
+        rows_ready: 0,
+        https_port: 0,
     }
+}
+
+/// Returns the current row of a run of several servers. Other runs have no use for it.
+fn order_of(plan: &BenchmarkPlan) -> RowOrder {
+    plan.part.as_ref().map(|part| part.order).unwrap_or_default()
 }
 
 fn concluded(mut status: BenchmarkStatus, outcome: Result<Vec<BenchmarkRow>, BenchError>) -> BenchmarkStatus {

@@ -166,6 +166,8 @@ mod tests {
             failure: None,
             programs: Vec::new(),
             events_due: 1,
+            rows_ready: 0,
+            https_port: 0,
         };
         LocalState::open(path.clone()).unwrap().save_benchmark(status(WorkState::Running)).unwrap();
         let mut again = LocalState::open(path).unwrap();

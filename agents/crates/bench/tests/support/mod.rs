@@ -29,5 +29,6 @@ pub(crate) fn plan(target: BenchmarkTarget, protocol: BenchmarkProtocol, concurr
         rate: None,
         load: BenchmarkLoad::default(),
         link: LinkCondition::default(),
+        part: None,
     }
 }

@@ -4,6 +4,7 @@ pub const CAPABILITIES: [&str; 40] = [
     "app",
     "autoscaling",
     "benchmark",
+    "benchmark.distributed",
     "benchmark.gate",
     "benchmark.gate_relative",
     "benchmark.http3",

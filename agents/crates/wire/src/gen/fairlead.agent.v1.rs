@@ -97,6 +97,9 @@ pub struct Pong {
     pub ping_sent_unix_ms: u64,
     #[prost(uint64, tag = "2")]
     pub agent_unix_ms: u64,
+    /// The same in microseconds; zero from an older agent.
+    #[prost(uint64, tag = "3")]
+    pub agent_unix_us: u64,
 }
 /// Version of desired state. Ordered by epoch, then number; only ever grows.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
@@ -873,6 +876,29 @@ pub struct BenchmarkPlan {
     /// Impairment of the link between clients and proxies, for the scenario packet loss.
     #[prost(message, optional, tag = "43")]
     pub link: ::core::option::Option<BenchmarkLink>,
+    /// Set: this server has a part in a run of several servers. Needs the capability "benchmark.distributed".
+    #[prost(message, optional, tag = "50")]
+    pub part: ::core::option::Option<BenchmarkPart>,
+}
+/// Part of a server in a run of several servers. All take the same rows, one after the other, each at a common time. Clients and rates
+/// of the plan are the share of this server.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct BenchmarkPart {
+    #[prost(enumeration = "BenchmarkRole", tag = "1")]
+    pub role: i32,
+    /// Addresses of the app's server, "IP:port" of its HTTPS listener. The first one that answers for the host gets the requests. For the
+    /// role load.
+    #[prost(string, repeated, tag = "2")]
+    pub addresses: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    /// Root of the app's server, PEM, to trust beside those of this system; empty: none.
+    #[prost(string, tag = "3")]
+    pub ca_pem: ::prost::alloc::string::String,
+    /// Position of the row that all servers take now.
+    #[prost(uint32, tag = "4")]
+    pub row: u32,
+    /// Start of its measured time by the clock of this server; zero: not all servers are ready.
+    #[prost(uint64, tag = "5")]
+    pub start_unix_us: u64,
 }
 /// One of several requests of a benchmark.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -915,7 +941,7 @@ pub struct BenchmarkLink {
     pub delay_ms: u32,
 }
 /// App of the lab.
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct BenchmarkLab {
     #[prost(uint32, tag = "1")]
     pub response_bytes: u32,
@@ -927,9 +953,6 @@ pub struct BenchmarkLab {
     /// Program that answers instead of the lab's own app. Needs the capability "benchmark.scenarios".
     #[prost(enumeration = "BenchmarkServer", tag = "40")]
     pub server: i32,
-    /// Live release of the app, for the server RELEASE only.
-    #[prost(string, tag = "41")]
-    pub release_id: ::prost::alloc::string::String,
 }
 /// Complete status of the server. Sent after every change and every 30 s.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -1246,6 +1269,11 @@ pub struct BenchmarkStatus {
     /// Number of events that the control plane owes so far: one for each second phase that began, in a scenario with such events.
     #[prost(uint32, tag = "21")]
     pub events_due: u32,
+    /// For a part in a run of several servers: number of rows for which this server was ready, and the port of its HTTPS listener.
+    #[prost(uint32, tag = "22")]
+    pub rows_ready: u32,
+    #[prost(uint32, tag = "23")]
+    pub https_port: u32,
 }
 /// Program behind a target of the lab.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -1331,6 +1359,9 @@ pub struct BenchmarkRow {
     /// Number of connections to the lab's app at the end of the row.
     #[prost(uint32, tag = "41")]
     pub app_connections: u32,
+    /// Start of the measured time by the agent's clock, for a part in a run of several servers; zero otherwise.
+    #[prost(uint64, tag = "50")]
+    pub start_unix_us: u64,
 }
 /// CPU time and clock frequency of the machine in the measured time of a row.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
@@ -1843,14 +1874,42 @@ impl Builder {
 }
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
 #[repr(i32)]
+pub enum BenchmarkRole {
+    Unspecified = 0,
+    /// Server of the app: measures proxy, app and machine while the others send requests.
+    Measure = 1,
+    Load = 2,
+}
+impl BenchmarkRole {
+    /// String value of the enum field names used in the ProtoBuf definition.
+    ///
+    /// The values are not transformed in any way and thus are considered stable
+    /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+    pub fn as_str_name(&self) -> &'static str {
+        match self {
+            Self::Unspecified => "BENCHMARK_ROLE_UNSPECIFIED",
+            Self::Measure => "BENCHMARK_ROLE_MEASURE",
+            Self::Load => "BENCHMARK_ROLE_LOAD",
+        }
+    }
+    /// Creates an enum from field names used in the ProtoBuf definition.
+    pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+        match value {
+            "BENCHMARK_ROLE_UNSPECIFIED" => Some(Self::Unspecified),
+            "BENCHMARK_ROLE_MEASURE" => Some(Self::Measure),
+            "BENCHMARK_ROLE_LOAD" => Some(Self::Load),
+            _ => None,
+        }
+    }
+}
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
+#[repr(i32)]
 pub enum BenchmarkServer {
     /// Unspecified: the lab's own app.
     Unspecified = 0,
     NodeCluster = 1,
     Uvicorn = 2,
     Puma = 3,
-    /// Copy of the app's live release. Needs the capability "benchmark.lab_release".
-    Release = 4,
 }
 impl BenchmarkServer {
     /// String value of the enum field names used in the ProtoBuf definition.
@@ -1863,7 +1922,6 @@ impl BenchmarkServer {
             Self::NodeCluster => "BENCHMARK_SERVER_NODE_CLUSTER",
             Self::Uvicorn => "BENCHMARK_SERVER_UVICORN",
             Self::Puma => "BENCHMARK_SERVER_PUMA",
-            Self::Release => "BENCHMARK_SERVER_RELEASE",
         }
     }
     /// Creates an enum from field names used in the ProtoBuf definition.
@@ -1873,7 +1931,6 @@ impl BenchmarkServer {
             "BENCHMARK_SERVER_NODE_CLUSTER" => Some(Self::NodeCluster),
             "BENCHMARK_SERVER_UVICORN" => Some(Self::Uvicorn),
             "BENCHMARK_SERVER_PUMA" => Some(Self::Puma),
-            "BENCHMARK_SERVER_RELEASE" => Some(Self::Release),
             _ => None,
         }
     }
@@ -2273,8 +2330,8 @@ pub enum NetworkPath {
     /// With sockets of the app's own network, which its shim hands over.
     OwnNetwork = 2,
     UnixSocket = 3,
-    /// Over the loopback of a bench namespace, which holds a copy of the app, the clients and the proxies.
-    BenchNamespace = 4,
+    /// From clients on other servers: over the network between servers to the proxy, and from there to the app.
+    BetweenServers = 4,
 }
 impl NetworkPath {
     /// String value of the enum field names used in the ProtoBuf definition.
@@ -2287,7 +2344,7 @@ impl NetworkPath {
             Self::SharedNetwork => "NETWORK_PATH_SHARED_NETWORK",
             Self::OwnNetwork => "NETWORK_PATH_OWN_NETWORK",
             Self::UnixSocket => "NETWORK_PATH_UNIX_SOCKET",
-            Self::BenchNamespace => "NETWORK_PATH_BENCH_NAMESPACE",
+            Self::BetweenServers => "NETWORK_PATH_BETWEEN_SERVERS",
         }
     }
     /// Creates an enum from field names used in the ProtoBuf definition.
@@ -2297,7 +2354,7 @@ impl NetworkPath {
             "NETWORK_PATH_SHARED_NETWORK" => Some(Self::SharedNetwork),
             "NETWORK_PATH_OWN_NETWORK" => Some(Self::OwnNetwork),
             "NETWORK_PATH_UNIX_SOCKET" => Some(Self::UnixSocket),
-            "NETWORK_PATH_BENCH_NAMESPACE" => Some(Self::BenchNamespace),
+            "NETWORK_PATH_BETWEEN_SERVERS" => Some(Self::BetweenServers),
             _ => None,
         }
     }

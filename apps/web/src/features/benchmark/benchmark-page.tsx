@@ -45,6 +45,7 @@ import { RunLoad } from './run-load.tsx';
 import { RunMenu } from './run-menu.tsx';
 import { RunNotes } from './run-notes.tsx';
 import { GeneratorNote, NoiseNote, RunEvents, RunPrograms } from './run-programs.tsx';
+import { RunServers } from './run-servers.tsx';
 
 const CompareCard = dynamic(() => import('./compare-card.tsx').then((module) => module.CompareCard), { ssr: false });
 const ReportCard = dynamic(() => import('./report-card.tsx').then((module) => module.ReportCard), { ssr: false });
@@ -115,6 +116,7 @@ export function BenchmarkPage({ initial }: { readonly initial: BenchmarkDetail }
               </Card>
             </>
           )}
+          <RunServers servers={run.servers} rows={run.rows} />
           <LinkCard rows={run.rows} />
           <PercentileCard rows={run.rows} />
           <RunPrograms programs={run.programs} />
@@ -275,7 +277,7 @@ function BenchmarkActions({ run }: { readonly run: BenchmarkDetail }) {
       variant="accent"
       icon={<RotateCcw size={15} aria-hidden="true" />}
       pending={again.pending}
-      onClick={() => again.run({ appId: run.appId, plan: run.plan })}
+      onClick={() => again.run({ appId: run.appId, plan: run.plan, ...loadServersOf(run) })}
     >
       Run again
     </Button>
@@ -288,6 +290,11 @@ function copyWords({ facts }: BenchmarkDetail): string {
 
 function needsDialog(plan: BenchmarkDetail['plan']): boolean {
   return isRedacted(plan.load) || copiesRelease(plan) || mayChangeData(plan);
+}
+
+function loadServersOf({ servers }: BenchmarkDetail) {
+  const loadServerIds = servers.flatMap(({ serverId, role }) => (role === 'load' ? [serverId] : []));
+  return loadServerIds.length === 0 ? {} : { loadServerIds };
 }
 
 /** Explains the figures and the ratio, and names the network path if all rows have the same. */

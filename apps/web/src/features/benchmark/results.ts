@@ -100,6 +100,7 @@ export const networkPathLabel: Record<NonNullable<ResultRow['networkPath']>, str
   'own-network': 'Own network',
   'unix-socket': 'Unix socket',
   'bench-namespace': 'Bench namespace',
+  'between-servers': 'Between servers',
 };
 
 /** Returns the network path of all rows; null if they differ or one is unknown. */

@@ -71,10 +71,13 @@ export function GeneratorNote({ rows }: Pick<BenchmarkDetail, 'rows'>) {
   const saturated = rows.filter(({ generatorSaturated }) => generatorSaturated);
   if (saturated.length === 0) return null;
   const targets = [...new Set(saturated.map(({ target }) => targetLabel[target]))];
+  const parts = saturated.flatMap((row) => row.parts.filter(({ generatorSaturated }) => generatorSaturated));
+  const servers = [...new Set(parts.map(({ name }) => name))];
   return (
     <WarnNote>
-      The load generator was saturated in {saturated.length} of {rows.length} rows ({targets.join(', ')}): their targets
-      could have done more. Compare CPU per request, or lower the load.
+      The load generator {servers.length === 0 ? '' : `of ${servers.join(', ')} `}was saturated in {saturated.length} of{' '}
+      {rows.length} rows ({targets.join(', ')}): their targets could have done more. Compare CPU per request, or lower
+      the load.
     </WarnNote>
   );
 }

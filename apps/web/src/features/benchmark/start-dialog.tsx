@@ -1,4 +1,5 @@
 'use client';
+import { distributionFaults } from '@fairlead/core/benchmark/distribution';
 // Starts a benchmark: app, plan and load. Shows the estimated time and warns that it creates real load.
 import { copiesRelease, mayChangeData } from '@fairlead/core/benchmark/load';
 import { loadMs } from '@fairlead/core/benchmark/plan';
@@ -15,9 +16,10 @@ import { useRouter } from 'next/navigation';
 import { type FormEvent, useState } from 'react';
 import { readFailure } from '../../api/failure.ts';
 import { useTRPC } from '../../api/trpc.tsx';
-import type { AppSummary, SavedPlan } from '../../api/types.ts';
+import type { AppSummary, SavedPlan, ServerSummary } from '../../api/types.ts';
 import { useMe } from '../../common/organization/me.tsx';
 import { QueryView } from '../../common/page/query-view.tsx';
+import { LoadServerFields } from './load-server-fields.tsx';
 import { draftOf, type PlanDraft, planOf } from './plan-draft.ts';
 import { errorsBelow, PlanFields } from './plan-fields.tsx';
 import { measurableFirst, whyNotMeasured } from './results.ts';
@@ -86,6 +88,7 @@ function StartForm({ apps, chosen, chosenPlan, onClose }: StartFormProps) {
   const changesData = mayChangeData(plan);
   const copies = copiesRelease(plan);
   const [isConfirmed, setConfirmed] = useState(false);
+  const [loadServerIds, setLoadServerIds] = useState<readonly ServerSummary['id'][]>([]);
 
   const choose = (planId: string) => {
     const found = plans.find(({ id }) => id === planId) ?? null;
@@ -104,7 +107,8 @@ function StartForm({ apps, chosen, chosenPlan, onClose }: StartFormProps) {
   const submit = (event: FormEvent) => {
     event.preventDefault();
     const input = saved === null ? { appId, plan } : { ...planInput(saved), plan: saved.plan };
-    create.mutate(input, { onSuccess: ({ runId }) => router.push(paths.benchmark(runId)) });
+    const shared = loadServerIds.length === 0 ? {} : { loadServerIds: [...loadServerIds] };
+    create.mutate({ ...input, ...shared }, { onSuccess: ({ runId }) => router.push(paths.benchmark(runId)) });
   };
 
   return (
@@ -118,6 +122,7 @@ function StartForm({ apps, chosen, chosenPlan, onClose }: StartFormProps) {
               value={appId}
               onChange={(event) => {
                 setAppId(event.target.value);
+                setLoadServerIds([]);
                 setSaved(null);
                 setConfirmed(false);
               }}
@@ -158,6 +163,13 @@ function StartForm({ apps, chosen, chosenPlan, onClose }: StartFormProps) {
         onDraft={change}
         errorOf={errorsBelow(failure?.fields ?? {}, 'plan')}
       />
+      <LoadServerFields
+        plan={plan}
+        ownServerId={app?.serverId}
+        chosen={loadServerIds}
+        error={failure?.fields.loadServerIds}
+        onChosen={setLoadServerIds}
+      />
       <WarnNote>
         {plan.upstream === 'lab'
           ? 'Apps on the server feel the load: the lab uses all of its cores while it runs.'
@@ -185,7 +197,11 @@ function StartForm({ apps, chosen, chosenPlan, onClose }: StartFormProps) {
         <SubmitButton
           variant="accent"
           pending={create.isPending}
-          disabled={!isComplete || ((changesData || copies) && !isConfirmed)}
+          disabled={
+            !isComplete ||
+            ((changesData || copies) && !isConfirmed) ||
+            distributionFaults(plan, loadServerIds.length).length > 0
+          }
         >
           Start
         </SubmitButton>

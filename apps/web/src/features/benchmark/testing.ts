@@ -15,5 +15,6 @@ export const plainRow = {
   noise: null,
   link: null,
   appConnections: 0,
+  parts: [],
   percentiles: [],
 } as const satisfies Partial<ResultRow>;

@@ -97,7 +97,16 @@ const examples: Examples = {
     ...placed(own, { settings: { releasesKept: 7, privateNetwork: true } }),
   ],
   // A made-up plan combines what can't be measured together.
-  'benchmark.create': (own) => placed(own, { plan: {} }),
+  'benchmark.create': (own) => [
+    ...placed(own, { plan: {} }),
+    {
+      value: { appId: own.get('app'), plan: { targets: ['proxy'] }, loadServerIds: [own.get('srv')] },
+      ids: [
+        { path: ['appId'], kind: 'app' },
+        { path: ['loadServerIds', 0], kind: 'srv' },
+      ],
+    },
+  ],
   'benchmarkPlan.create': (own) => placed(own, { name: 'Matrix', plan: {} }),
   'benchmarkPlan.upload': (own) => placed(own, { document: { format: 'fairlead-plan-1', name: 'Matrix', plan: {} } }),
   'benchmarkPlan.update': (own) => [

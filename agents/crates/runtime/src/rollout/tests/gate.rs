@@ -60,6 +60,7 @@ fn row(round: u32) -> BenchmarkRow {
         probe: None,
         link: None,
         app_connections: 0,
+        start_unix_us: None,
     }
 }
 

@@ -1,0 +1,53 @@
+// Chooses the servers that send the requests of a run together.
+import { distributionFaults, LOAD_SERVERS_MAX } from '@fairlead/core/benchmark/distribution';
+import type { BenchmarkPlan } from '@fairlead/core/benchmark/schema';
+import { Checkbox } from '@fairlead/ui/input';
+import { useQuery } from '@tanstack/react-query';
+import { useId } from 'react';
+import { useTRPC } from '../../api/trpc.tsx';
+import type { ServerSummary } from '../../api/types.ts';
+import { serverLabel } from '../../common/server/server-options.tsx';
+
+export interface LoadServerFieldsProps {
+  readonly plan: BenchmarkPlan;
+  /** Server of the app, which is no choice. */
+  readonly ownServerId: ServerSummary['id'] | undefined;
+  readonly chosen: readonly ServerSummary['id'][];
+  readonly error: string | undefined;
+  readonly onChosen: (serverIds: readonly ServerSummary['id'][]) => void;
+}
+
+/** Absent without another server. */
+export function LoadServerFields({ plan, ownServerId, chosen, error, onChosen }: LoadServerFieldsProps) {
+  const trpc = useTRPC();
+  const servers = useQuery(trpc.server.list.queryOptions()).data?.items ?? [];
+  const others = servers.filter(({ id }) => id !== ownServerId);
+  const hintId = useId();
+  if (others.length === 0) return null;
+  const faults = error === undefined ? distributionFaults(plan, chosen.length).map(({ message }) => message) : [error];
+  const toggle = (id: ServerSummary['id'], isChosen: boolean) =>
+    onChosen(isChosen ? [...chosen, id] : chosen.filter((other) => other !== id));
+  return (
+    <fieldset aria-describedby={hintId} className="flex flex-col gap-2">
+      <legend className="mb-1.5 font-medium">Load servers</legend>
+      {others.map(({ id, name, state }) => (
+        <Checkbox
+          key={id}
+          label={serverLabel({ name, state })}
+          checked={chosen.includes(id)}
+          disabled={!chosen.includes(id) && (state !== 'online' || chosen.length >= LOAD_SERVERS_MAX)}
+          onChange={({ target }) => toggle(id, target.checked)}
+        />
+      ))}
+      <p id={hintId} className="text-ink-faint text-sm">
+        Default: the app's own server. Chosen servers send the requests over the network, all at the same time. They
+        share the clients and the rate of the plan.
+      </p>
+      {faults.map((fault) => (
+        <p key={fault} role="alert" className="text-bad-text text-sm">
+          {fault}
+        </p>
+      ))}
+    </fieldset>
+  );
+}

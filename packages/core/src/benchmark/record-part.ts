@@ -1,0 +1,211 @@
+// Takes a run of several servers from row to row: all get ready, start at a common time and report, then their parts are merged.
+// Invariant: a row is stored whole or not at all. A server that fails or is lost ends the run.
+import { fromBinary, toBinary } from '@bufbuild/protobuf';
+import { type BenchmarkRow, BenchmarkRowSchema, type BenchmarkStatus, WorkState } from '@fairlead/contract/agent';
+import { parseId } from '@fairlead/contract/ids';
+import { clipText, notifyChange, type OrganizationCtx } from '../kernel/index.ts';
+import { endFactsOf, outcomeOfRun } from './end-run.ts';
+import { latencyOf, mergeParts } from './merge-parts.ts';
+import { advanceQueues, bumpServers, serversOf } from './queue.ts';
+import { type RowPart, storedPlanSchema } from './schema.ts';
+import { clampBig, clampInt, failuresOf, storeRows } from './store-rows.ts';
+
+/** Time from the last ready server to the start. Within it, all servers must learn the start. */
+const START_LEAD_MS = 3_000;
+/** Age of a clock's measurement: the gateway measures every 20 seconds. */
+const CLOCK_AGE_MAX_MS = 60_000;
+/** Greatest uncertainty with which the windows of a row still are the same. */
+const CLOCK_UNCERTAINTY_MAX_US = 250_000;
+
+interface RunServerRow {
+  readonly serverId: string;
+  readonly name: string;
+  readonly role: string;
+  readonly rowsReady: number;
+  readonly part: Uint8Array | null;
+  readonly clockOffsetUs: bigint | null;
+}
+
+interface SharedRun {
+  readonly id: string;
+  readonly appId: string;
+  readonly environmentId: string;
+  readonly serverId: string | null;
+  readonly state: string;
+  readonly plan: unknown;
+  readonly facts: unknown;
+  readonly rowsTotal: number;
+  readonly startedAt: Date | null;
+  readonly loadRow: number;
+  readonly loadStartAt: Date | null;
+  readonly loadPort: number | null;
+  readonly servers: readonly RunServerRow[];
+}
+
+/** Records what one server of a run reported. */
+export async function recordPart(
+  ctx: OrganizationCtx,
+  input: { readonly runId: string; readonly serverId: string; readonly status: BenchmarkStatus },
+): Promise<void> {
+  const { serverId, status } = input;
+  const run = await lockRun(ctx, input.runId);
+  const server = run?.servers.find((each) => each.serverId === serverId);
+  if (run === null || server === undefined) return;
+  if (status.state === WorkState.FAILED) {
+    const message = clipText(status.failure?.message ?? '', 1000) || 'Its part failed.';
+    await failRun(ctx, run, `${server.name}: ${message}`);
+    return;
+  }
+  if (status.state !== WorkState.RUNNING && status.state !== WorkState.SUCCEEDED) return;
+
+  if (server.role === 'measure' && run.loadPort === null && status.rowsReady > 0 && status.httpsPort === 0) {
+    await failRun(ctx, run, `${server.name}: its proxy does not listen for HTTPS.`);
+    return;
+  }
+
+  const row = status.rows.find(({ position }) => position === run.loadRow);
+  // A part belongs to a start: one of an agent that began by itself is not counted.
+  const part = row === undefined || run.loadStartAt === null ? server.part : toBinary(BenchmarkRowSchema, row);
+  const rowsReady = Math.min(status.rowsReady, run.rowsTotal);
+  const servers = run.servers.map((each) => (each === server ? { ...each, part, rowsReady } : each));
+  await ctx.tx.benchmarkRunServer.updateMany({
+    where: { runId: run.id, serverId, organizationId: ctx.organizationId },
+    data: { rowsReady, part: part === null ? null : new Uint8Array(part) },
+  });
+  const begins = run.state === 'queued';
+  const port = server.role === 'measure' && run.loadPort === null && status.httpsPort > 0 ? status.httpsPort : null;
+  if (begins || port !== null) {
+    await ctx.tx.benchmarkRun.update({
+      where: { id: run.id },
+      data: {
+        ...(begins ? { state: 'running', startedAt: ctx.clock.now(), loadStepAt: ctx.clock.now() } : {}),
+        ...(port === null ? {} : { loadPort: port }),
+      },
+    });
+    await bumpServers(ctx, serversOf(run));
+    await notifyChange(ctx, { kind: 'benchmark', id: run.id, appId: run.appId });
+  }
+  const now = { ...run, servers };
+  if (run.loadStartAt === null) await startRow(ctx, now);
+  else await endRow(ctx, now, run.loadStartAt);
+}
+
+/** Locks the run, because the reports of its servers arrive at the same time. Null: it has ended. */
+async function lockRun(ctx: OrganizationCtx, runId: string): Promise<SharedRun | null> {
+  const { tx, organizationId } = ctx;
+  await tx.$queryRaw`SELECT id FROM benchmark_run WHERE id = ${runId} AND organization_id = ${organizationId} FOR UPDATE`;
+  return await tx.benchmarkRun.findFirst({
+    where: { id: runId, organizationId, state: { in: ['queued', 'running'] } },
+    include: { servers: { orderBy: { position: 'asc' } } },
+  });
+}
+
+/** Names the common start once all servers are ready. */
+async function startRow(ctx: OrganizationCtx, run: SharedRun): Promise<void> {
+  if (!run.servers.every(({ rowsReady }) => rowsReady > run.loadRow)) return;
+  const { tx, organizationId } = ctx;
+  const nowMs = ctx.clock.now().getTime();
+  const clocks = await tx.server.findMany({
+    where: { id: { in: run.servers.map(({ serverId }) => serverId) }, organizationId },
+    select: { id: true, clockOffsetUs: true, clockUncertaintyUs: true, clockMeasuredAt: true },
+  });
+  for (const { serverId, name } of run.servers) {
+    const clock = clocks.find(({ id }) => id === serverId);
+    const ageMs = nowMs - (clock?.clockMeasuredAt?.getTime() ?? 0);
+    const uncertaintyUs = clock?.clockUncertaintyUs ?? Number.POSITIVE_INFINITY;
+    if (clock === undefined || ageMs > CLOCK_AGE_MAX_MS || uncertaintyUs > CLOCK_UNCERTAINTY_MAX_US) {
+      await failRun(ctx, run, `${name}: its clock is not known within ${CLOCK_UNCERTAINTY_MAX_US / 1000} ms.`);
+      return;
+    }
+    await tx.benchmarkRunServer.updateMany({
+      where: { runId: run.id, serverId, organizationId },
+      data: { clockOffsetUs: clock.clockOffsetUs, clockUncertaintyUs: uncertaintyUs },
+    });
+  }
+  const { warmupMs } = storedPlanSchema.parse(run.plan);
+  const loadStartAt = new Date(nowMs + START_LEAD_MS + warmupMs);
+  await tx.benchmarkRun.update({ where: { id: run.id }, data: { loadStartAt, loadStepAt: ctx.clock.now() } });
+  await bumpServers(ctx, serversOf(run));
+}
+
+/** Stores the merged row once all parts are there, and goes on to the next one. */
+async function endRow(ctx: OrganizationCtx, run: SharedRun, startAt: Date): Promise<void> {
+  const { tx, organizationId } = ctx;
+  const parts = run.servers.flatMap(({ part, ...server }) =>
+    part === null ? [] : [{ ...server, row: fromBinary(BenchmarkRowSchema, part) }],
+  );
+  if (parts.length < run.servers.length) return;
+  const merged = mergeParts(parts.map(({ role, row }) => ({ role: roleOf(role), row })));
+  await storeRows(
+    ctx,
+    run.id,
+    [merged],
+    parts.map((part) => toPart(part, startAt)),
+  );
+  const rowsDone = run.loadRow + 1;
+  const isLast = rowsDone >= run.rowsTotal;
+  await tx.benchmarkRunServer.updateMany({ where: { runId: run.id, organizationId }, data: { part: null } });
+  await tx.benchmarkRun.update({
+    where: { id: run.id },
+    data: {
+      ...{ rowsDone, loadRow: rowsDone, loadStartAt: null, loadStepAt: ctx.clock.now() },
+      ...(isLast
+        ? {
+            state: 'succeeded',
+            finishedAt: ctx.clock.now(),
+            outcome: await outcomeOfRun(ctx, run),
+            ...(await endFactsOf(ctx, { ...run, serverId: run.serverId ?? '' })),
+          }
+        : {}),
+    },
+  });
+  if (isLast) await advanceQueues(ctx, serversOf(run));
+  else await bumpServers(ctx, serversOf(run));
+  await notifyChange(ctx, { kind: 'benchmark', id: run.id, appId: run.appId });
+}
+
+/** Ends a run with a sentence that names the server. Rows before it stay. */
+export async function failRun(
+  ctx: OrganizationCtx,
+  run: Pick<SharedRun, 'id' | 'appId' | 'serverId'> & { readonly servers: readonly { readonly serverId: string }[] },
+  failureMessage: string,
+): Promise<void> {
+  const { count } = await ctx.tx.benchmarkRun.updateMany({
+    where: { id: run.id, organizationId: ctx.organizationId, state: { in: ['queued', 'running'] } },
+    data: {
+      state: 'failed',
+      finishedAt: ctx.clock.now(),
+      failureCode: 'benchmark.load_server_failed',
+      failureMessage,
+    },
+  });
+  if (count === 0) return;
+  await advanceQueues(ctx, serversOf(run));
+  await notifyChange(ctx, { kind: 'benchmark', id: run.id, appId: run.appId });
+}
+
+function toPart({ row, ...server }: Omit<RunServerRow, 'part'> & { readonly row: BenchmarkRow }, startAt: Date) {
+  const latency = latencyOf(row);
+  const startUs = row.startUnixUs - (server.clockOffsetUs ?? 0n) - BigInt(startAt.getTime()) * 1000n;
+  return {
+    serverId: parseId('srv', server.serverId),
+    name: server.name,
+    role: roleOf(server.role),
+    concurrency: clampInt(row.concurrency),
+    clients: clampInt(row.clients),
+    requests: Number(clampBig(row.requests)),
+    errors: Number(clampBig(row.errors)),
+    failures: failuresOf(row),
+    bytesReceived: Number(clampBig(row.bytesReceived)),
+    latency: { sumUs: latency.sumUs, counts: [...latency.counts] },
+    latencyMaxUs: Number(clampBig(row.latencyMaxUs)),
+    unsent: Number(clampBig(row.unsent)),
+    generatorCpuUs: Number(clampBig(row.generatorCpuUs)),
+    generatorSaturated: row.generatorSaturated,
+    startOffsetUs: Number(BigInt.asIntN(53, startUs)),
+  };
+}
+
+function roleOf(role: string): RowPart['role'] {
+  return role === 'measure' ? 'measure' : 'load';
+}
