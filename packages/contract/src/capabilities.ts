@@ -10,11 +10,13 @@ export const capabilities = {
   'benchmark.gate': 'Measures a new release before it gets requests, and fails the rollout on a missed threshold.',
   'benchmark.gate_relative':
     'Measures the live release in turn with the new one, for thresholds of a benchmark gate that are relative to it.',
+  'benchmark.grpc': 'Runs benchmarks of unary gRPC calls.',
   'benchmark.http3': 'Runs benchmarks over HTTP/3.',
   'benchmark.lab': 'Runs scenarios, rates and fresh connections, and compares proxies before an app of its own.',
   'benchmark.latency': 'Measures latency probes such as uploads, streams, server-sent events and WebSocket messages.',
   'benchmark.load': 'Sends the weighted requests of a benchmark, with think time and stages.',
   'benchmark.scenarios': 'Runs the scenarios packet loss and wake, measures app servers, and knows more proxies.',
+  'benchmark.workers': 'Takes the number of threads that generate the load of a benchmark.',
   build: 'Builds a commit of a repository.',
   'build.default_branch': "Builds a repository's default branch when the build names no ref.",
   'build.plan': 'Takes the builder, commands, upload, secrets and credentials of a build from its message.',

@@ -44,10 +44,7 @@ export async function createBenchmark(
   const missing = missingBenchmarkCapability(message, server.capabilities);
   if (missing !== null) throw new AppError('benchmark.unsupported', { serverId: server.id, capability: missing });
 
-  if (plan.scenario === 'wake') {
-    const { settings } = await findNewestConfig(ctx, { appId, environmentId });
-    if (settings.autoscaling?.instancesMin !== 0) throw new AppError('benchmark.never_sleeps', { appId });
-  }
+  await requireSettings(ctx, { appId, environmentId }, plan);
   const host = plan.upstream === 'lab' ? LAB_HOST : await findHost(ctx, { appId, environmentId }, plan);
 
   const createdAt = await lockQueue(ctx, server.id, appId);
@@ -78,6 +75,20 @@ export async function createBenchmark(
   await notifyChange(ctx, { kind: 'benchmark', id: runId, appId });
   ctx.log.info({ runId, appId, actor: ctx.actor }, 'queued a benchmark');
   return { runId };
+}
+
+/** Throws benchmark.never_sleeps and benchmark.not_http2 for an app that its newest settings make unfit for the plan. */
+async function requireSettings(
+  ctx: Ctx,
+  placement: { readonly appId: string; readonly environmentId: string },
+  { scenario, upstream, protocols }: BenchmarkPlan,
+): Promise<void> {
+  const isGrpc = upstream === 'live' && protocols.includes('grpc');
+  if (scenario !== 'wake' && !isGrpc) return;
+  const { autoscaling, traffic } = (await findNewestConfig(ctx, placement)).settings;
+  const { appId } = placement;
+  if (scenario === 'wake' && autoscaling?.instancesMin !== 0) throw new AppError('benchmark.never_sleeps', { appId });
+  if (isGrpc && traffic.upstreamProtocol !== 'http2') throw new AppError('benchmark.not_http2', { appId });
 }
 
 /**

@@ -15,6 +15,9 @@ test('methods beyond reading, and headers that an app may take for one, may chan
   const override = plan([{ path: '/', headers: { 'X-HTTP-Method-Override': 'DELETE' } }]);
   expect(mayChangeData(override)).toBe(true);
   expect(mayChangeData({ ...override, upstream: 'lab' })).toBe(false);
+  const call = benchmarkPlanSchema.parse({ protocols: ['grpc'], path: '/shop.Cart/Get' });
+  expect(mayChangeData(call)).toBe(true);
+  expect(mayChangeData({ ...call, upstream: 'lab' })).toBe(false);
 });
 
 test('headers of the generator and credentials are refused, whatever their case', () => {

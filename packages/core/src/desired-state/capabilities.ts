@@ -44,6 +44,7 @@ const stateRules: Rules<DesiredState> = [
 
 const benchmarkRules: Rules<BenchmarkPlan> = [
   ['benchmark', () => true],
+  ['benchmark.grpc', ({ protocols }) => protocols.includes(BenchmarkProtocol.GRPC)],
   ['benchmark.http3', ({ protocols }) => protocols.includes(BenchmarkProtocol.HTTP3)],
   ['benchmark.lab', needsLab],
   [
@@ -52,6 +53,7 @@ const benchmarkRules: Rules<BenchmarkPlan> = [
   ],
   ['benchmark.latency', ({ scenario }) => scenario === BenchmarkScenario.LATENCY],
   ['benchmark.scenarios', needsScenarios],
+  ['benchmark.workers', ({ workers }) => workers > 0],
 ];
 
 /** An older agent would measure the plain matrix instead. */

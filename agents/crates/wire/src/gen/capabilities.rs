@@ -1,16 +1,18 @@
 // Generated from packages/contract/src/capabilities.ts.
 /// Capabilities of this agent version; it rejects a whole desired state that requires others.
-pub const CAPABILITIES: [&str; 39] = [
+pub const CAPABILITIES: [&str; 41] = [
     "app",
     "autoscaling",
     "benchmark",
     "benchmark.gate",
     "benchmark.gate_relative",
+    "benchmark.grpc",
     "benchmark.http3",
     "benchmark.lab",
     "benchmark.latency",
     "benchmark.load",
     "benchmark.scenarios",
+    "benchmark.workers",
     "build",
     "build.default_branch",
     "build.plan",

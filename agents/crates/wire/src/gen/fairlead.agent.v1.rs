@@ -873,6 +873,10 @@ pub struct BenchmarkPlan {
     /// Impairment of the link between clients and proxies, for the scenario packet loss.
     #[prost(message, optional, tag = "43")]
     pub link: ::core::option::Option<BenchmarkLink>,
+    /// Threads that generate load; zero: half of the cores, or all of them for a target on another machine. Needs the capability
+    /// "benchmark.workers".
+    #[prost(uint32, tag = "44")]
+    pub workers: u32,
 }
 /// One of several requests of a benchmark.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -921,7 +925,7 @@ pub struct BenchmarkLab {
     pub response_bytes: u32,
     #[prost(uint32, tag = "2")]
     pub response_delay_ms: u32,
-    /// Every n-th request gets status 503; zero: none.
+    /// Every n-th request gets status 503, or status 14 of gRPC; zero: none.
     #[prost(uint32, tag = "3")]
     pub error_every: u32,
     /// Program that answers instead of the lab's own app. Needs the capability "benchmark.scenarios".
@@ -1292,7 +1296,7 @@ pub struct BenchmarkRow {
     pub network_path: i32,
     #[prost(enumeration = "BenchmarkPhase", tag = "20")]
     pub phase: i32,
-    /// Errors by kind: "connect", "tls", "timeout", "closed", "malformed", "3xx", "4xx", "5xx".
+    /// Errors by kind: "connect", "tls", "timeout", "closed", "malformed", "3xx", "4xx", "5xx", "grpc_status".
     #[prost(btree_map = "string, uint64", tag = "21")]
     pub failures: ::prost::alloc::collections::BTreeMap<
         ::prost::alloc::string::String,
@@ -1938,6 +1942,9 @@ pub enum BenchmarkProtocol {
     Http3 = 3,
     /// HTTP/1.1 without TLS; for the lab only.
     Http1Cleartext = 4,
+    /// Unary calls over HTTP/2 with TLS, and without it for the target DIRECT. A plan with it has no other protocol, and the bodies of
+    /// its requests are messages in base64. Needs the capability "benchmark.grpc".
+    Grpc = 5,
 }
 impl BenchmarkProtocol {
     /// String value of the enum field names used in the ProtoBuf definition.
@@ -1951,6 +1958,7 @@ impl BenchmarkProtocol {
             Self::Http2 => "BENCHMARK_PROTOCOL_HTTP2",
             Self::Http3 => "BENCHMARK_PROTOCOL_HTTP3",
             Self::Http1Cleartext => "BENCHMARK_PROTOCOL_HTTP1_CLEARTEXT",
+            Self::Grpc => "BENCHMARK_PROTOCOL_GRPC",
         }
     }
     /// Creates an enum from field names used in the ProtoBuf definition.
@@ -1961,6 +1969,7 @@ impl BenchmarkProtocol {
             "BENCHMARK_PROTOCOL_HTTP2" => Some(Self::Http2),
             "BENCHMARK_PROTOCOL_HTTP3" => Some(Self::Http3),
             "BENCHMARK_PROTOCOL_HTTP1_CLEARTEXT" => Some(Self::Http1Cleartext),
+            "BENCHMARK_PROTOCOL_GRPC" => Some(Self::Grpc),
             _ => None,
         }
     }
