@@ -10,8 +10,17 @@ const ERROR_EVERY = 10;
 /** Requests that the ends of the measured time may count on the other side. */
 const CUT_MAX = 4;
 
+/** Kind of an injected error by protocol. */
+const INJECTED = { http1: '5xx', grpc: 'grpc_status' } as const;
+
 /** Returns a sentence for each injected fault that the rows do not show. */
-export async function recoveryFaults(
+export async function recoveryFaults(system: System, appId: AppId, bounds: RecoveryBounds): Promise<string[]> {
+  const ofHttp1 = await faultsOver('http1', system, appId, bounds);
+  return [...ofHttp1, ...(await faultsOver('grpc', system, appId, bounds))];
+}
+
+async function faultsOver(
+  protocol: keyof typeof INJECTED,
   system: System,
   appId: AppId,
   { delayAddedMaxMs }: RecoveryBounds,
@@ -19,7 +28,7 @@ export async function recoveryFaults(
   const plan = benchmarkPlanSchema.parse({
     upstream: 'lab',
     targets: ['direct', 'proxy', 'nginx'],
-    protocols: ['http1'],
+    protocols: [protocol],
     concurrency: [4],
     repeats: 1,
     durationMs: 1500,
@@ -27,7 +36,7 @@ export async function recoveryFaults(
     labApp: { responseDelayMs: DELAY_MS, errorEvery: ERROR_EVERY },
   });
   const run = await runPlan(system, appId, plan);
-  if (run.state !== 'succeeded') return [`recovery ${run.state}: ${run.failureMessage}`];
+  if (run.state !== 'succeeded') return [`recovery over ${protocol} ${run.state}: ${run.failureMessage}`];
   return run.rows.flatMap(({ target, p50Ms, requests, errors, failures }) => {
     const faults: string[] = [];
     // Buckets of a histogram are up to 2 % wide.
@@ -39,7 +48,7 @@ export async function recoveryFaults(
       faults.push(`${target}: ${errors} of ${requests + errors} requests failed instead of each ${ERROR_EVERY}th`);
     }
     const kinds = Object.keys(failures);
-    if (kinds.join() !== '5xx') faults.push(`${target}: status 503 was counted as ${kinds}`);
-    return faults;
+    if (kinds.join() !== INJECTED[protocol]) faults.push(`${target}: injected errors were counted as ${kinds}`);
+    return faults.map((fault) => `${protocol}: ${fault}`);
   });
 }

@@ -48,6 +48,11 @@ export function labScenarios({ repeats, durationMs, concurrency, lossProtocols }
       targets: [...ALWAYS, 'envoy', 'caddy', 'traefik', 'h2o'],
       protocols: ['http1', 'http1-cleartext', 'http2', 'http3'],
     }),
+    scenario('gRPC calls', {
+      targets: [...ALWAYS, 'envoy', 'caddy', 'traefik'],
+      protocols: ['grpc'],
+      load: { requests: [{ method: 'POST', path: '/bytes/100', body: 'CgVoZWxsbw==' }] },
+    }),
     scenario('fresh connections', { connection: 'fresh', protocols: ['http1'] }),
     scenario('burst', { scenario: 'burst', requestsPerSecond: 100 }),
     scenario('slow upstream', { scenario: 'slow-upstream', requestsPerSecond: 100 }),

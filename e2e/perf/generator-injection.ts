@@ -1,9 +1,12 @@
 // Measures a server that injects delays and faults (agents/crates/bench/examples/inject.rs) in an open loop, and compares
 // the rows with what the server counted.
-import { writeFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { median } from '@fairlead/core/benchmark/statistics';
 import { run } from '../../tools/lib/command.ts';
+import { cacheFolder } from '../protocols/folders.ts';
 import { type Target, writePlan } from './generators.ts';
 import { goProgram } from './peer-install.ts';
 import { startServing, stopProcess } from './processes.ts';
@@ -13,6 +16,7 @@ const CONNECTIONS = 32;
 const RATE = 100;
 const FAULT_RATE = 500;
 const FAULT_EVERY = 7;
+const GRPCIO = 'grpcio==1.85.3';
 
 /** Builds of the agent and of the injecting server. */
 export interface InjectionSetup {
@@ -49,7 +53,7 @@ export async function delayErrorPercent(setup: InjectionSetup): Promise<number> 
   return Math.max(...errors);
 }
 
-/** Returns the number of errors in the rows and the number that the server injected. */
+/** Returns the number of errors in the rows and the number that the servers injected. */
 export async function countErrors(setup: InjectionSetup): Promise<{ counted: number; injected: number }> {
   const sum = { counted: 0, injected: 0 };
   for (const fault of ['status', 'reset']) {
@@ -60,7 +64,57 @@ export async function countErrors(setup: InjectionSetup): Promise<{ counted: num
       sum.injected += counts.injected;
     }
   }
+  for (let round = 0; round < setup.rounds; round += 1) {
+    const { failures, injected } = await injectIntoCalls(setup);
+    setup.note(`gRPC status: ${JSON.stringify(failures)} of ${injected}`);
+    sum.counted += failures.grpc_status ?? 0;
+    sum.injected += injected;
+  }
   return sum;
+}
+
+/** Measures calls of a server of grpcio, which fails some of them. */
+async function injectIntoCalls(setup: InjectionSetup) {
+  const modules = await installGrpcio();
+  const program = join(import.meta.dirname, 'grpc_server.py');
+  const env = { ...process.env, PYTHONPATH: modules };
+  const child = spawn('python3', [program, `${FAULT_EVERY}`, `${CONNECTIONS}`], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+    env,
+  });
+  try {
+    const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+    const { address } = JSON.parse(await nextOf(lines));
+    const contender = { name: 'calls', url: `http://${address}/fairlead.Test/Echo`, protocol: 'grpc' };
+    const campaign = { contenders: [contender], concurrency: [CONNECTIONS], rate: FAULT_RATE };
+    const file = join(setup.folder, 'calls.json');
+    writeFileSync(file, JSON.stringify({ ...campaign, duration_ms: setup.seconds * 1000 }));
+    const { code, stdout, output } = await run(setup.agent, ['bench', '--plan', file, '--json']);
+    if (code !== 0) throw new Error(output.trim());
+    child.stdin.end();
+    const { injected }: { injected: number } = JSON.parse(await nextOf(lines));
+    const { failures }: { failures: Record<string, number> } = JSON.parse(stdout);
+    return { failures, injected };
+  } finally {
+    await stopProcess(child);
+  }
+}
+
+async function nextOf(lines: AsyncIterator<string>): Promise<string> {
+  const { value, done } = await lines.next();
+  if (done === true) throw new Error('the server of grpcio ended early');
+  return value;
+}
+
+/** Installs grpcio of the Python Package Index; returns the folder of its modules. */
+async function installGrpcio(): Promise<string> {
+  const modules = join(cacheFolder(GRPCIO), 'modules');
+  if (!existsSync(join(modules, 'grpc'))) {
+    const args = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--target', modules, GRPCIO];
+    const { code, output } = await run('python3', args);
+    if (code !== 0) throw new Error(`pip could not install ${GRPCIO}:\n${output.trimEnd()}`);
+  }
+  return modules;
 }
 
 async function inject(setup: InjectionSetup, args: readonly string[], rate: number): Promise<Injected> {

@@ -95,7 +95,13 @@ function describeBenchmark(benchmark: BenchmarkDetail | undefined): [string, ...
 
 function describeRow(row: BenchmarkRowView): string {
   const where = row.target === 'proxy' ? 'through the proxy' : 'the app directly';
-  const protocols = { http1: 'HTTP/1.1', http2: 'HTTP/2', http3: 'HTTP/3', 'http1-cleartext': 'HTTP/1.1 without TLS' };
+  const protocols = {
+    http1: 'HTTP/1.1',
+    http2: 'HTTP/2',
+    http3: 'HTTP/3',
+    'http1-cleartext': 'HTTP/1.1 without TLS',
+    grpc: 'gRPC',
+  };
   const protocol = protocols[row.protocol];
   const rate = Math.round(row.requestsPerSecond).toLocaleString('en-US').padStart(7);
   const errors = row.errors === 0 ? '' : `, ${row.errors} errors`;

@@ -89,6 +89,7 @@ const FAILURES: Readonly<Record<string, string>> = {
   timeout: 'timeout',
   closed: 'closed',
   malformed: 'malformed',
+  grpc_status: 'gRPC status',
 };
 
 export const protocolLabel = (protocol: string): string => PROTOCOLS[protocol] ?? protocol;

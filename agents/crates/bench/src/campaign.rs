@@ -29,7 +29,8 @@ pub struct Campaign {
     #[serde(default)]
     pub mode: Mode,
     pub concurrency: Vec<u32>,
-    /// Number of threads that generate load. Absent: half of the cores, because the measured servers need the others.
+    /// Number of threads that generate load, at most one per core. Absent: half of the cores, because the measured servers need
+    /// the others, or all of them for a contender on another machine.
     #[serde(default)]
     pub workers: Option<NonZeroU32>,
     #[serde(default = "one")]
@@ -63,7 +64,7 @@ pub struct Contender {
     /// PEM file of the certificates to trust; needed for `https`.
     #[serde(default)]
     pub ca_file: Option<PathBuf>,
-    /// HTTP version; HTTP/2 and HTTP/3 need `https`.
+    /// HTTP version, or gRPC with an empty message; HTTP/2 and HTTP/3 need `https`.
     #[serde(default = "http1")]
     pub protocol: BenchmarkProtocol,
     /// Processes to measure CPU and memory of.
@@ -109,9 +110,10 @@ fn cell(campaign: &Campaign, contender: &Contender, concurrency: u32) -> Result<
         BenchmarkProtocol::Http1 => Protocol::Http1,
         BenchmarkProtocol::Http1Cleartext if secure => return Err(unusable("http1-cleartext is measured over http")),
         BenchmarkProtocol::Http1Cleartext => Protocol::Http1,
+        BenchmarkProtocol::Grpc => Protocol::Grpc,
     };
     match (campaign.mode, protocol) {
-        (Mode::Fresh | Mode::Resumed | Mode::Idle, Protocol::Http2 | Protocol::Http3) => {
+        (Mode::Fresh | Mode::Resumed | Mode::Idle, Protocol::Http2 | Protocol::Http3 | Protocol::Grpc) => {
             return Err(unusable("only kept connections are measured over HTTP/2 and HTTP/3"));
         }
         (Mode::Resumed, _) if !secure => return Err(unusable("only https has sessions to resume")),

@@ -20,6 +20,7 @@ use rustix::time::{ClockId, clock_gettime};
 use tokio::sync::{oneshot, watch};
 
 use crate::client::{LoadTarget, Protocol, Window};
+use crate::connect::is_elsewhere;
 use crate::error::BenchError;
 use crate::mode::Mode;
 use crate::noise::NoiseMeter;
@@ -56,7 +57,8 @@ pub(crate) struct Cell {
     pub(crate) think_time: Duration,
     pub(crate) request_timeout: Duration,
     pub(crate) concurrency: u32,
-    /// Number of threads that generate load; `None`: half of the cores.
+    /// Number of threads that generate load, at most one per core; `None`: half of the cores, or all of them for a destination
+    /// on another machine.
     pub(crate) workers: Option<NonZeroU32>,
     pub(crate) warmup: Duration,
     pub(crate) duration: Duration,
@@ -231,7 +233,7 @@ fn start_workers(
         clients: cell.concurrency,
     });
     let (mut tallies, mut first_client) = (Vec::new(), 0);
-    let shares = clients_by_worker(cell.concurrency, cell.protocol, cell.workers);
+    let shares = clients_by_worker(cell.concurrency, cell.protocol, worker_count(cell));
     let leaves_cores = shares.len() < cores() as usize;
     for clients in shares {
         let (request_timeout, think_time) = (cell.request_timeout, cell.think_time);
@@ -372,9 +374,8 @@ async fn wait_for_answers(ready: &AtomicU32, clients: u32) -> bool {
 }
 
 /// Returns the number of clients by worker. One worker has all streams of a connection.
-fn clients_by_worker(clients: u32, protocol: Protocol, workers: Option<NonZeroU32>) -> Vec<u32> {
+fn clients_by_worker(clients: u32, protocol: Protocol, workers: u32) -> Vec<u32> {
     let unit = protocol.clients_per_connection();
-    let workers = workers.map_or_else(default_workers, NonZeroU32::get);
     let workers = workers.min(clients.div_ceil(unit).max(1));
     let units = clients.div_ceil(unit);
     let mut left = clients;
@@ -387,9 +388,14 @@ fn clients_by_worker(clients: u32, protocol: Protocol, workers: Option<NonZeroU3
         .collect()
 }
 
-/// Returns half of the cores: the measured servers run on the same machine and need the others.
-fn default_workers() -> u32 {
-    (cores() / 2).clamp(1, DEFAULT_WORKERS_MAX)
+/// Returns the number of threads of a measurement. Servers on the same machine need half of its cores; the clients of an emulated
+/// link are on the same machine too. More threads than cores would hide a saturated generator.
+fn worker_count(cell: &Cell) -> u32 {
+    match cell.workers {
+        Some(workers) => workers.get().min(cores()),
+        None if cell.network.is_none() && is_elsewhere(&cell.destination.address) => cores(),
+        None => (cores() / 2).clamp(1, DEFAULT_WORKERS_MAX),
+    }
 }
 
 fn cores() -> u32 {
@@ -432,8 +438,8 @@ mod tests {
     #[test]
     fn every_client_has_a_worker_and_connections_are_whole() {
         for clients in [1, 2, 15, 16, 17, 33, 500, 9_000] {
-            for protocol in [Protocol::Http1, Protocol::Http2, Protocol::Http3] {
-                for workers in [None, NonZeroU32::new(3), NonZeroU32::new(64)] {
+            for protocol in [Protocol::Http1, Protocol::Http2, Protocol::Http3, Protocol::Grpc] {
+                for workers in [1, 3, 64] {
                     let shares = clients_by_worker(clients, protocol, workers);
                     assert_eq!(shares.iter().sum::<u32>(), clients, "{clients} {protocol:?}");
                     assert!(shares.iter().all(|share| *share > 0), "{clients} {protocol:?}: {shares:?}");

@@ -13,10 +13,11 @@ use tokio::sync::{Semaphore, watch};
 use tokio_rustls::TlsConnector;
 
 use crate::connect::{CONNECT_TIMEOUT, ClientSockets, PlainConnection};
-use crate::failure::{FailureKind, RequestError, of_status};
+use crate::failure::{FailureKind, RequestError};
 use crate::mode::Mode;
 use crate::order::RequestOrder;
 use crate::pacer::Pacer;
+use crate::response::Response;
 use crate::stream::ClientStream;
 use crate::tally::{BusyClock, LoadTally};
 
@@ -26,12 +27,14 @@ pub(crate) const STREAMS_PER_CONNECTION: u32 = 16;
 /// Maximum number of first connections that one worker opens concurrently.
 pub(crate) const OPENINGS_MAX: usize = 32;
 
-/// HTTP version of a client.
+/// Protocol of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Protocol {
     Http1,
     Http2,
     Http3,
+    /// Unary calls over HTTP/2.
+    Grpc,
 }
 
 impl Protocol {
@@ -39,14 +42,14 @@ impl Protocol {
     pub(crate) fn clients_per_connection(self) -> u32 {
         match self {
             Self::Http1 => 1,
-            Self::Http2 | Self::Http3 => STREAMS_PER_CONNECTION,
+            Self::Http2 | Self::Http3 | Self::Grpc => STREAMS_PER_CONNECTION,
         }
     }
 
     pub(crate) fn alpn(self) -> &'static [u8] {
         match self {
             Self::Http1 => b"http/1.1",
-            Self::Http2 => b"h2",
+            Self::Http2 | Self::Grpc => b"h2",
             Self::Http3 => b"h3",
         }
     }
@@ -124,29 +127,31 @@ impl Shared {
     }
 
     /// Counts a response that ended now; returns the time.
-    pub(crate) fn answered(&self, started: Instant, status: u16, body_bytes: u64) -> Instant {
+    pub(crate) fn answered(&self, started: Instant, response: &Response) -> Instant {
         let now = Instant::now();
-        self.record(started, now, now, status, body_bytes);
+        self.record(started, now, now, response);
         now
     }
 
     /// Counts a response to a request scheduled at `scheduled` that ended now; returns the time.
-    pub(crate) fn answered_scheduled(&self, scheduled: Instant, status: u16, body_bytes: u64) -> Instant {
+    pub(crate) fn answered_scheduled(&self, scheduled: Instant, response: &Response) -> Instant {
         let now = Instant::now();
-        self.record(scheduled, now, scheduled, status, body_bytes);
+        self.record(scheduled, now, scheduled, response);
         now
     }
 
-    fn record(&self, started: Instant, ended: Instant, counted_at: Instant, status: u16, body_bytes: u64) {
+    fn record(&self, started: Instant, ended: Instant, counted_at: Instant, response: &Response) {
         let mut tally = self.tally.borrow_mut();
-        let failure = of_status(status);
-        if failure.is_some() {
-            tally.last_error = Some(format!("it answered {status}"));
-        }
-        match failure {
-            _ if !self.counts(counted_at) => {}
-            Some(kind) => tally.fail(kind),
-            None => tally.succeed(ended.saturating_duration_since(started), body_bytes),
+        let counts = self.counts(counted_at);
+        match response.failure() {
+            Some((kind, sentence)) => {
+                tally.last_error = Some(sentence);
+                if counts {
+                    tally.fail(kind);
+                }
+            }
+            None if counts => tally.succeed(ended.saturating_duration_since(started), response.body_bytes),
+            None => {}
         }
     }
 

@@ -2,7 +2,7 @@
 //! instance's shim hands over.
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::time::Duration;
@@ -77,8 +77,31 @@ impl ClientSockets {
     }
 }
 
+/// Returns whether an address belongs to another machine. A bind succeeds for the addresses of this one only.
+pub(crate) fn is_elsewhere(address: &UpstreamAddress) -> bool {
+    let UpstreamAddress::Tcp { address, .. } = address else { return false };
+    let mut own = *address;
+    own.set_port(0);
+    UdpSocket::bind(own).is_err_and(|error| error.kind() == io::ErrorKind::AddrNotAvailable)
+}
+
 /// Requests sockets from the shim that listens at `path`.
 async fn request(path: &Path, request: HandoverRequest) -> io::Result<Vec<OwnedFd>> {
     let late = || io::Error::new(io::ErrorKind::TimedOut, "no socket was handed over within 10 s");
     tokio::time::timeout(CONNECT_TIMEOUT, handover::ask(path, request)).await.unwrap_or_else(|_| Err(late()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn loopback_is_here_and_an_address_of_documentation_is_elsewhere() {
+        for here in ["127.0.0.1:80", "127.3.2.1:443"] {
+            assert!(!is_elsewhere(&here.parse::<SocketAddr>().unwrap().into()), "{here}");
+        }
+        // RFC 5737 reserves it.
+        assert!(is_elsewhere(&"192.0.2.1:80".parse::<SocketAddr>().unwrap().into()));
+        assert!(!is_elsewhere(&UpstreamAddress::Unix { path: "/run/app".into(), owner: None }));
+    }
 }

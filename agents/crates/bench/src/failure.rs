@@ -27,6 +27,8 @@ pub enum FailureKind {
     ClientStatus,
     #[serde(rename = "5xx")]
     ServerStatus,
+    /// A gRPC call ended with another status than 0, or without one.
+    GrpcStatus,
 }
 
 impl FailureKind {
@@ -41,6 +43,7 @@ impl FailureKind {
             Self::Redirect => "3xx",
             Self::ClientStatus => "4xx",
             Self::ServerStatus => "5xx",
+            Self::GrpcStatus => "grpc_status",
         }
     }
 }
@@ -109,8 +112,9 @@ mod tests {
             Some(FailureKind::Malformed),
         ];
         assert_eq!(kinds, expected);
-        let failures = Failures::from([(FailureKind::ServerStatus, 2), (FailureKind::Connect, 1)]);
-        assert_eq!(serde_json::to_string(&failures).unwrap(), r#"{"connect":1,"5xx":2}"#);
+        let failures =
+            Failures::from([(FailureKind::ServerStatus, 2), (FailureKind::Connect, 1), (FailureKind::GrpcStatus, 3)]);
+        assert_eq!(serde_json::to_string(&failures).unwrap(), r#"{"connect":1,"5xx":2,"grpc_status":3}"#);
         assert!(failures.keys().all(|kind| serde_json::to_value(kind).unwrap() == kind.name()));
     }
 }

@@ -91,7 +91,7 @@ async fn request_once(
     let started = Instant::now();
     let mut stream = shared.connect(destination).await?;
     let response = Exchanges::new(shared.request_timeout).ask(&mut stream, request).await?;
-    shared.answered(started, response.status, response.body_bytes);
+    shared.answered(started, &response);
     shared.ready(ready);
     Ok(())
 }
@@ -107,7 +107,7 @@ async fn request_and_idle(
     let mut stream = shared.connect(destination).await?;
     let started = Instant::now();
     let response = Exchanges::new(shared.request_timeout).ask(&mut stream, request).await?;
-    shared.answered(started, response.status, response.body_bytes);
+    shared.answered(started, &response);
     shared.ready(ready);
     drop(opening);
     match stream.read(&mut [0; 1]).await.map_err(RequestError::io(FailureKind::Closed))? {

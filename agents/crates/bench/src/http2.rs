@@ -1,6 +1,7 @@
 //! HTTP/2 connections of the load generator, on `h2`.
 
 use bytes::Bytes;
+use h2::RecvStream;
 use h2::client::SendRequest;
 use http::Version;
 
@@ -35,25 +36,34 @@ impl Multiplexed for Http2 {
     }
 
     async fn send(sender: &mut Self::Sender, request: &MultiplexedRequest) -> Result<Response, RequestError> {
-        let MultiplexedRequest { head, body } = request;
-        let (response, mut stream) = sender.send_request(head.clone(), body.is_empty()).map_err(failure)?;
-        if !body.is_empty() {
-            // Waits in the stream for the window of the server.
-            stream.send_data(body.clone(), true).map_err(failure)?;
-        }
-        let (head, mut body) = response.await.map_err(failure)?.into_parts();
+        let (head, mut body) = Self::begin(sender, request).await?.into_parts();
         let mut body_bytes = 0;
         while let Some(data) = body.data().await {
             let length = data.map_err(failure)?.len();
             body_bytes += length as u64;
             body.flow_control().release_capacity(length).map_err(failure)?;
         }
-        Ok(Response { status: head.status.as_u16(), body_bytes, closes: false })
+        Ok(Response::new(head.status.as_u16(), body_bytes))
+    }
+}
+
+impl Http2 {
+    /// Sends a request and reads the head of its response.
+    pub(crate) async fn begin(
+        sender: &mut SendRequest<Bytes>,
+        MultiplexedRequest { head, body }: &MultiplexedRequest,
+    ) -> Result<http::Response<RecvStream>, RequestError> {
+        let (response, mut stream) = sender.send_request(head.clone(), body.is_empty()).map_err(failure)?;
+        if !body.is_empty() {
+            // Waits in the stream for the window of the server.
+            stream.send_data(body.clone(), true).map_err(failure)?;
+        }
+        response.await.map_err(failure)
     }
 }
 
 /// Gives an error its kind: h2 itself raises protocol errors, for bytes that are not valid.
-fn failure(error: h2::Error) -> RequestError {
+pub(crate) fn failure(error: h2::Error) -> RequestError {
     let invalid = error.is_library() && !error.is_io();
     RequestError::new(if invalid { FailureKind::Malformed } else { FailureKind::Closed }, error)
 }

@@ -84,7 +84,7 @@ async fn exchange(
     while let Some(data) = stream.recv_data().await? {
         body_bytes += data.remaining() as u64;
     }
-    Ok(Response { status, body_bytes, closes: false })
+    Ok(Response::new(status, body_bytes))
 }
 
 async fn connect(shared: &Shared) -> Result<(Endpoint, quinn::Connection), BoxError> {

@@ -213,10 +213,10 @@ impl KeepaliveLoop {
         }
         match client.receive(&mut self.buffer) {
             Ok(None) => {}
-            Ok(Some(Response { status, body_bytes, closes })) => {
-                let now = self.shared.answered(client.started, status, body_bytes);
+            Ok(Some(response)) => {
+                let now = self.shared.answered(client.started, &response);
                 // After a response that came before the end of its request, the connection can't take another request.
-                if closes || client.sent < self.requests[client.request].bytes.len() {
+                if response.closes || client.sent < self.requests[client.request].bytes.len() {
                     self.reopen(number);
                 } else if self.shared.think_time.is_zero() {
                     self.idle.push(number);
@@ -397,7 +397,7 @@ async fn ask_first(shared: &SharedRef, requests: &[Http1Request]) -> Result<Opti
     let started = Instant::now();
     let request = &requests[shared.order.take()];
     let response = Exchanges::new(shared.request_timeout).ask(&mut stream, request).await?;
-    shared.answered(started, response.status, response.body_bytes);
+    shared.answered(started, &response);
     shared.ready(&mut false);
     Ok((!response.closes).then_some(stream))
 }

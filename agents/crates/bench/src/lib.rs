@@ -1,4 +1,4 @@
-//! Load generator and benchmark plans: HTTP/1.1, HTTP/2 and HTTP/3 in a closed or an open loop. Rounds interleave the contenders
+//! Load generator and benchmark plans: HTTP/1.1, HTTP/2, HTTP/3 and gRPC in a closed or an open loop. Rounds interleave the contenders
 //! (A B C A B C), so that noise affects all alike.
 
 mod campaign;
@@ -9,6 +9,7 @@ mod deadline;
 mod error;
 mod failure;
 mod gate;
+mod grpc;
 mod http1;
 mod http2;
 mod http3;

@@ -1,4 +1,4 @@
-//! Clients of HTTP/2 and HTTP/3: several share a connection, each with one stream at a time. A failed stream fails one request;
+//! Clients of HTTP/2, HTTP/3 and gRPC: several share a connection, each with one stream at a time. A failed stream fails one request;
 //! the end of a connection fails the requests in flight on it, and the next request opens another.
 
 use std::cell::RefCell;
@@ -16,7 +16,7 @@ use crate::failure::{FailureKind, RequestError};
 use crate::open_loop::Requester;
 use crate::response::Response;
 
-/// HTTP version with several requests on one connection.
+/// Protocol with several requests on one connection.
 pub(crate) trait Multiplexed: 'static {
     const VERSION: Version;
     type Sender: Clone + 'static;
@@ -29,6 +29,11 @@ pub(crate) trait Multiplexed: 'static {
 
     /// Sends a request and reads its complete response.
     async fn send(sender: &mut Self::Sender, request: &MultiplexedRequest) -> Result<Response, RequestError>;
+
+    /// Encodes the requests of a destination, in their order.
+    fn requests(destination: &LoadTarget) -> Result<Rc<[MultiplexedRequest]>, RequestError> {
+        requests(destination, Self::VERSION)
+    }
 }
 
 /// Encoded request.
@@ -170,7 +175,7 @@ impl<P: Multiplexed> StreamClient<P> {
         loop {
             match self.ask(shared.order.take()).await {
                 Ok((sent, response)) => {
-                    shared.answered(sent, response.status, response.body_bytes);
+                    shared.answered(sent, &response);
                     shared.ready(&mut ready);
                     shared.think().await;
                 }
@@ -190,10 +195,10 @@ impl<P: Multiplexed> Requester for StreamClient<P> {
 }
 
 /// Encodes the requests of a destination, in their order.
-pub(crate) fn requests<P: Multiplexed>(destination: &LoadTarget) -> Result<Rc<[MultiplexedRequest]>, RequestError> {
+fn requests(destination: &LoadTarget, version: Version) -> Result<Rc<[MultiplexedRequest]>, RequestError> {
     let LoadTarget { authority, path, requests, .. } = destination;
     let encode = |method: &str, path: &str, headers: &[(String, String)], body: &str| {
-        let head = Request::builder().method(method).version(P::VERSION).uri(format!("https://{authority}{path}"));
+        let head = Request::builder().method(method).version(version).uri(format!("https://{authority}{path}"));
         let is_set = |name: &str| headers.iter().any(|(own, _)| own.eq_ignore_ascii_case(name));
         let mut head = if is_set("user-agent") { head } else { head.header("user-agent", "fairlead-bench") };
         for (name, value) in headers {

@@ -59,7 +59,7 @@ pub(crate) async fn run(shared: SharedRef, open_loop: OpenLoop, client: u32, mut
         }
         shared.busy.borrow_mut().start(now);
         idle_since = match requester.ask(&shared, shared.order.at(place)).await {
-            Ok(response) => shared.answered_scheduled(scheduled, response.status, response.body_bytes),
+            Ok(response) => shared.answered_scheduled(scheduled, &response),
             Err(error) => {
                 shared.failed_at(&error, scheduled);
                 Instant::now()
@@ -76,7 +76,7 @@ async fn open(shared: &SharedRef, requester: &mut impl Requester) {
     while shared.announcement.borrow().is_none() {
         match requester.ask(shared, shared.order.take()).await {
             Ok(response) => {
-                shared.answered(Instant::now(), response.status, response.body_bytes);
+                shared.answered(Instant::now(), &response);
                 shared.ready(&mut false);
                 return;
             }

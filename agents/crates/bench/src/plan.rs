@@ -315,6 +315,7 @@ pub(crate) fn cell(plan: &BenchmarkPlan, targets: &Targets, step: PlannedCell) -
         BenchmarkProtocol::Http1 | BenchmarkProtocol::Http1Cleartext => Protocol::Http1,
         BenchmarkProtocol::Http2 => Protocol::Http2,
         BenchmarkProtocol::Http3 => Protocol::Http3,
+        BenchmarkProtocol::Grpc => Protocol::Grpc,
     };
     let endpoint = targets.endpoints.get(&step.target).ok_or(BenchError::NotRunning)?;
     let is_plain = step.target == BenchmarkTarget::Direct || step.protocol == BenchmarkProtocol::Http1Cleartext;
@@ -363,7 +364,7 @@ pub(crate) fn cell(plan: &BenchmarkPlan, targets: &Targets, step: PlannedCell) -
         think_time: plan.load.think_time,
         request_timeout: REQUEST_TIMEOUT,
         concurrency: step.concurrency,
-        workers: None,
+        workers: plan.load.workers,
         warmup: plan.warmup,
         duration,
         pids,

@@ -222,7 +222,7 @@ impl PlanSpec {
 
     /// Returns what can't be measured together: `planFaults` of packages/core/src/benchmark/plan.ts.
     fn combination_faults(&self) -> Vec<String> {
-        use BenchmarkProtocol::{Http1, Http1Cleartext};
+        use BenchmarkProtocol::{Grpc, Http1, Http1Cleartext};
         use BenchmarkScenario as Scenario;
         let Self { scenario, .. } = *self;
         let needs_app = needs_app(scenario);
@@ -236,6 +236,7 @@ impl PlanSpec {
         let is_latency = scenario == Scenario::Latency;
         let is_wake = scenario == Scenario::Wake;
         let is_http1 = self.protocols.iter().all(|protocol| matches!(protocol, Http1 | Http1Cleartext));
+        let is_grpc = self.protocols.contains(&Grpc);
         let is_fresh = self.connection == PlanConnection::Fresh;
         let has_rate = self.requests_per_second.is_some();
         let is_live = self.upstream == PlanUpstream::Live;
@@ -248,7 +249,7 @@ impl PlanSpec {
         let too_many_rows =
             format!("The plan has {rows} rows, and a run has at most {ROWS_MAX}. Choose fewer combinations.");
         let before = [
-            (rows == 0, "Apps speak HTTP/1.1: measure HTTP/2 through the proxy, or choose HTTP/1.1."),
+            (rows == 0 && !is_grpc, "Apps speak HTTP/1.1: measure HTTP/2 through the proxy, or choose HTTP/1.1."),
             (rows > ROWS_MAX, &too_many_rows),
         ];
         let rules = [
@@ -303,13 +304,33 @@ impl PlanSpec {
             (is_fresh && has_rate, "Fresh connections are measured in a closed loop only."),
         ];
         let load = self.load.faults(&self.path, scenario, has_rate);
-        let all = before.into_iter().chain(load).chain(rules);
+        let grpc = if is_grpc { self.grpc_faults() } else { Vec::new() };
+        let all = before.into_iter().chain(load).chain(rules).chain(grpc);
         all.filter(|(is_fault, _)| *is_fault).map(|(_, message)| message.to_owned()).collect()
     }
 
     /// Returns whether a copy of the app's live release answers in the lab, which needs a control plane.
     pub fn copies_release(&self) -> bool {
         self.upstream == PlanUpstream::Lab && self.lab_app.server == LabServer::Release
+    }
+
+    /// Returns what can't be measured over gRPC: `grpcFaults` of packages/core/src/benchmark/plan.ts.
+    fn grpc_faults(&self) -> Vec<(bool, &'static str)> {
+        let speaks = |target: &BenchmarkTarget| target.speaks(BenchmarkProtocol::Grpc);
+        let is_lab = self.upstream == PlanUpstream::Lab;
+        // The lab's app answers at the path / too.
+        let has_methods = self.load.has_grpc_methods(Some(self.path.as_str()).filter(|_| !is_lab));
+        vec![
+            (self.protocols.len() > 1, "gRPC is measured by itself: choose no other protocol."),
+            (
+                !self.targets.iter().all(speaks),
+                "h2o, kamal-proxy and Spooky can’t be measured over gRPC: leave them out.",
+            ),
+            (is_lab && self.lab_app.server != LabServer::Own, "Only the lab’s own app speaks gRPC."),
+            (!has_methods, "A gRPC path names a service and a method, such as /shop.Cart/Get."),
+            (!self.load.is_posted(), "gRPC calls are POST requests."),
+            (!self.load.has_grpc_messages(), "The message of a gRPC call is in base64."),
+        ]
     }
 
     fn rows(&self) -> usize {
@@ -348,6 +369,7 @@ impl PlanSpec {
             response_delay: milliseconds(response_delay_ms),
             error_every,
             serves_probes: self.scenario == BenchmarkScenario::Latency,
+            speaks_grpc: self.protocols.contains(&BenchmarkProtocol::Grpc),
         };
         let is_lab = self.upstream == PlanUpstream::Lab;
         let is_impaired = self.scenario == BenchmarkScenario::PacketLoss;

@@ -2,18 +2,22 @@
 //! packages/core/src/benchmark/load.ts.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 use std::sync::LazyLock;
 use std::time::Duration;
 
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
 use fairlead_model::{BenchmarkLoad, BenchmarkRequest, BenchmarkScenario, BenchmarkStage};
 use regex::Regex;
 use serde::{Deserialize, Serialize};
 
-use crate::plan_document::{is_path, utf16_length, within};
+use crate::plan_document::{is_path, present, utf16_length, within};
 
 const REQUESTS_MAX: usize = 50;
 const STAGES_MAX: usize = 10;
 const HEADERS_MAX: usize = 20;
+const WORKERS_MAX: usize = 64;
 /// Most UTF-16 code units of a body.
 const BODY_MAX: usize = 65_536;
 /// Most bytes of all headers and bodies of a plan.
@@ -29,6 +33,8 @@ pub struct LoadSpec {
     pub requests: Vec<RequestSpec>,
     pub think_time_ms: u32,
     pub stages: Vec<StageSpec>,
+    #[serde(deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    pub workers: Option<u32>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -70,6 +76,9 @@ impl LoadSpec {
             within(faults, "load.stages.durationMs", stage.duration_ms as usize, 500, 300_000);
             within(faults, "load.stages.requestsPerSecond", stage.requests_per_second as usize, 1, 100_000);
         }
+        if let Some(workers) = self.workers {
+            within(faults, "load.workers", workers as usize, 1, WORKERS_MAX);
+        }
         for request in &self.requests {
             request.bound_faults(faults);
         }
@@ -102,6 +111,23 @@ impl LoadSpec {
             (has_stages && !has_rate, "Stages begin at requests per second: enter them."),
             (has_stages && scenario != BenchmarkScenario::Matrix, "Stages can’t be combined with a scenario."),
         ]
+    }
+
+    /// True if the requests, or else the plan's path, name methods of gRPC.
+    pub(crate) fn has_grpc_methods(&self, path: Option<&str>) -> bool {
+        let own = self.requests.iter().map(|request| request.path.as_str());
+        let mut paths = own.chain(path.filter(|_| self.requests.is_empty()));
+        paths.all(|path| GRPC_PATH.is_match(path))
+    }
+
+    pub(crate) fn is_posted(&self) -> bool {
+        self.requests.iter().all(|request| request.method == "POST")
+    }
+
+    /// True if each body is a message in base64, or that of a run, which another rule refuses.
+    pub(crate) fn has_grpc_messages(&self) -> bool {
+        let is_message = |body: &str| REDACTED_BODY.is_match(body) || BASE64_STANDARD.decode(body).is_ok();
+        self.requests.iter().all(|request| is_message(&request.body))
     }
 
     /// Returns the load without values of headers and without bodies: documents of runs never show them.
@@ -146,6 +172,9 @@ impl LoadSpec {
                 "Each stage is measured by itself. The rate begins at {rate} requests per second and changes evenly: {stages}."
             ));
         }
+        if let Some(workers) = self.workers {
+            sentences.push(format!("Threads that generate load: {workers}, or one per core if there are fewer cores."));
+        }
         sentences
     }
 
@@ -167,6 +196,7 @@ impl LoadSpec {
             requests: self.requests.iter().map(request).collect(),
             think_time: milliseconds(self.think_time_ms),
             stages: self.stages.iter().map(stage).collect(),
+            workers: self.workers.and_then(NonZeroU32::new),
         }
     }
 }
@@ -240,6 +270,7 @@ static CREDENTIALS: LazyLock<Regex> = LazyLock::new(|| {
         "signature|pwd"
     ))
 });
+static GRPC_PATH: LazyLock<Regex> = LazyLock::new(|| regex(r"^(?:/[^/?#]+){2,}$"));
 static DOT_SEGMENT: LazyLock<Regex> = LazyLock::new(|| regex(r"(?i-u)/(?:\.|%2e){1,2}(?:[/?#]|$)"));
 static REDACTED_BODY: LazyLock<Regex> = LazyLock::new(|| regex(r"^\[redacted: [0-9]{1,6} bytes\]$"));
 
@@ -345,6 +376,7 @@ mod tests {
         load.requests[0].headers.insert("x-a".to_owned(), "b".to_owned());
         load.requests[1] = RequestSpec { method: "GET".to_owned(), weight: 2, ..load.requests[1].clone() };
         load.stages = vec![StageSpec { duration_ms: 1500, requests_per_second: 20 }];
+        load.workers = Some(3);
         let redacted = load.redacted();
         assert_eq!(redacted.requests[0].headers["x-a"], "[redacted]");
         assert_eq!(redacted.requests[0].body, "[redacted: 12 bytes]");
@@ -355,6 +387,7 @@ mod tests {
             [
                 "Methods of the load: GET 66.7 %, PUT 33.3 %.",
                 "Each stage is measured by itself. The rate begins at 10 requests per second and changes evenly: 20 after 1.5 s.",
+                "Threads that generate load: 3, or one per core if there are fewer cores.",
             ]
         );
     }

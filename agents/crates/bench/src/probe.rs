@@ -19,6 +19,7 @@ use tokio_tungstenite::{WebSocketStream, client_async};
 
 use crate::client::{SharedRef, pause_after_failure};
 use crate::failure::{FailureKind, RequestError, of_status};
+use crate::response::Response;
 use crate::stream::ClientStream;
 
 const UPLOAD_BYTES: usize = 64 * 1024;
@@ -93,7 +94,7 @@ async fn exchange(
     match probe {
         BenchmarkProbe::StreamFirstByte if is_good => {
             let first = next_data(&mut body).await?.ok_or_else(RequestError::ended_early)?;
-            shared.answered(started, status, first.len() as u64);
+            shared.answered(started, &Response::new(status, first.len() as u64));
             while next_data(&mut body).await?.is_some() {}
         }
         BenchmarkProbe::Sse if is_good => {
@@ -102,7 +103,8 @@ async fn exchange(
                 let received = monotonic();
                 for sent in events.take(&data)? {
                     let delay = received.saturating_sub(sent);
-                    shared.answered(Instant::now().checked_sub(delay).unwrap_or(started), status, 0);
+                    let sent = Instant::now().checked_sub(delay).unwrap_or(started);
+                    shared.answered(sent, &Response::new(status, 0));
                 }
             }
         }
@@ -111,7 +113,7 @@ async fn exchange(
             while let Some(data) = next_data(&mut body).await? {
                 body_bytes += data.len() as u64;
             }
-            shared.answered(started, status, body_bytes);
+            shared.answered(started, &Response::new(status, body_bytes));
         }
     }
     Ok(())
@@ -166,7 +168,7 @@ async fn exchange_messages(shared: &SharedRef, ready: &mut bool) -> Result<Infal
         let started = Instant::now();
         let echo = tokio::time::timeout(timeout, echo(&mut socket));
         let body_bytes = echo.await.unwrap_or_else(|_| Err(RequestError::late(timeout)))?;
-        shared.answered(started, OK, body_bytes);
+        shared.answered(started, &Response::new(OK, body_bytes));
         shared.ready(ready);
     }
 }

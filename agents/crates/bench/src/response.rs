@@ -2,6 +2,9 @@
 
 use std::mem::MaybeUninit;
 
+use crate::failure::{FailureKind, of_status};
+use crate::grpc::GrpcOutcome;
+
 const HEADERS_MAX: usize = 64;
 
 /// Result of parsing a buffer.
@@ -19,6 +22,23 @@ pub(crate) struct Response {
     pub(crate) body_bytes: u64,
     /// True if the server closes the connection after it.
     pub(crate) closes: bool,
+    /// Outcome of a gRPC call; `None` for another request, and with another HTTP status than 200.
+    pub(crate) grpc: Option<GrpcOutcome>,
+}
+
+impl Response {
+    /// Returns a response to another request than a gRPC call, on a connection that stays open.
+    pub(crate) fn new(status: u16, body_bytes: u64) -> Self {
+        Self { status, body_bytes, closes: false, grpc: None }
+    }
+
+    /// Returns the failure that the response means, with a sentence; `None` for a success.
+    pub(crate) fn failure(&self) -> Option<(FailureKind, String)> {
+        match self.grpc {
+            Some(outcome) => outcome.failure(),
+            None => of_status(self.status).map(|kind| (kind, format!("it answered {}", self.status))),
+        }
+    }
 }
 
 /// Bytes that are no HTTP/1.1 response.
@@ -50,8 +70,7 @@ pub(crate) struct ResponseParser {
 
 impl ResponseParser {
     pub(crate) fn new() -> Self {
-        let response = Response { status: 0, body_bytes: 0, closes: false };
-        Self { state: ParserState::Head, response, is_head: false }
+        Self { state: ParserState::Head, response: Response::new(0, 0), is_head: false }
     }
 
     /// Prepares for the response to the next request.
@@ -109,7 +128,7 @@ impl ResponseParser {
         if (100..200).contains(&status) {
             return Ok(length);
         }
-        self.response = Response { status, body_bytes: 0, closes: false };
+        self.response = Response::new(status, 0);
         self.state = ParserState::UntilClose;
         for header in parsed.headers.iter() {
             if header.name.eq_ignore_ascii_case("content-length") {
@@ -198,7 +217,7 @@ mod tests {
         let stream = b"HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello\
             HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nwiki\r\n3;x=y\r\nped\r\n0\r\nx-sum: 1\r\n\r\n\
             HTTP/1.1 204 No Content\r\n\r\nHTTP/1.1 404 Not Found\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
-        let whole = |status, body_bytes, closes| Response { status, body_bytes, closes };
+        let whole = |status, body_bytes, closes| Response { closes, ..Response::new(status, body_bytes) };
         let expected = [whole(200, 5, false), whole(200, 7, false), whole(204, 0, false), whole(404, 0, true)];
         for piece in [1, 2, 3, 7, 64, stream.len()] {
             assert_eq!(read_in_pieces(stream, piece).0, expected, "pieces of {piece}");
@@ -209,7 +228,7 @@ mod tests {
     fn a_body_without_a_length_ends_with_the_connection() {
         let (responses, reader) = read_in_pieces(b"HTTP/1.1 200 OK\r\n\r\nsome bytes", 4);
         assert_eq!(responses, []);
-        assert_eq!(reader.close(), Some(Response { status: 200, body_bytes: 10, closes: true }));
+        assert_eq!(reader.close(), Some(Response { closes: true, ..Response::new(200, 10) }));
         assert_eq!(read_in_pieces(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhel", 9).1.close(), None);
     }
 
@@ -218,7 +237,7 @@ mod tests {
         let mut reader = ResponseParser::new();
         reader.expect(true);
         let progress = reader.advance(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n").unwrap();
-        assert_eq!(progress.response, Some(Response { status: 200, body_bytes: 0, closes: false }));
+        assert_eq!(progress.response, Some(Response::new(200, 0)));
     }
 
     #[test]

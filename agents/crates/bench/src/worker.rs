@@ -15,11 +15,12 @@ use tokio::task::{JoinSet, LocalSet};
 
 use crate::client::{LoadTarget, OPENINGS_MAX, Protocol, STREAMS_PER_CONNECTION, Shared, SharedRef, Window};
 use crate::connect::ClientSockets;
+use crate::grpc::Grpc;
 use crate::http1::KeptClient;
 use crate::http2::Http2;
 use crate::http3::Http3;
 use crate::mode::Mode;
-use crate::multiplexed::{self, Multiplexed, SharedConnection, StreamClient};
+use crate::multiplexed::{Multiplexed, SharedConnection, StreamClient};
 use crate::open_loop::{self, OpenLoop};
 use crate::order::RequestOrder;
 use crate::pacer::Pacer;
@@ -141,6 +142,7 @@ async fn work(task: WorkerTask, pacer: Pacer) -> LoadTally {
             }
         }
         Protocol::Http2 => spawn_streams::<Http2>(&mut tasks, &shared, open_loop, first_client, clients),
+        Protocol::Grpc => spawn_streams::<Grpc>(&mut tasks, &shared, open_loop, first_client, clients),
         Protocol::Http3 => spawn_streams::<Http3>(&mut tasks, &shared, open_loop, first_client, clients),
     }
     let measured = async {
@@ -169,7 +171,7 @@ fn spawn_streams<P: Multiplexed>(
     first_client: u32,
     clients: u32,
 ) {
-    let requests = match multiplexed::requests::<P>(&shared.destination) {
+    let requests = match P::requests(&shared.destination) {
         Ok(requests) => requests,
         Err(error) => return shared.failed(&error),
     };

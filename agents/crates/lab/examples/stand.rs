@@ -22,8 +22,13 @@ fn main() -> Result<(), Fault> {
         }
         "app" => {
             let response_bytes = next()?.parse()?;
-            let settings =
-                LabApp { response_bytes, response_delay: Duration::ZERO, error_every: 0, serves_probes: false };
+            let settings = LabApp {
+                response_bytes,
+                response_delay: Duration::ZERO,
+                error_every: 0,
+                serves_probes: false,
+                speaks_grpc: false,
+            };
             run_app(settings, next().ok().map(PathBuf::from).as_deref())?;
         }
         _ => return Err(Error::other(USAGE).into()),

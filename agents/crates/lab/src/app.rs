@@ -23,10 +23,12 @@ const READ_BYTES: usize = 64 * 1024;
 const END_OF_HEAD: &[u8] = b"\r\n\r\n";
 /// Largest head of a request. A longer one ends its connection.
 const HEAD_BYTES_MAX: usize = 64 * 1024;
-const BODY_BYTES_MAX: usize = 1 << 20;
+/// Most bytes of a response below `/bytes/`.
+pub(crate) const BODY_BYTES_MAX: usize = 1 << 20;
 /// Most bytes that a connection may leave unread. A proxy or client that sends requests without reading responses is closed.
 const UNSENT_BYTES_MAX: usize = 4 << 20;
-const DELAY_MAX: Duration = Duration::from_secs(60);
+/// Longest delay of a response below `/delay/`.
+pub(crate) const DELAY_MAX: Duration = Duration::from_secs(60);
 
 /// Connection from a proxy.
 struct AppConnection {
@@ -333,8 +335,13 @@ mod tests {
 
     #[test]
     fn responses_have_the_order_of_pipelined_requests_and_the_delay_of_theirs() {
-        let mut stream =
-            start(LabApp { response_bytes: 2, response_delay: Duration::ZERO, error_every: 3, serves_probes: false });
+        let mut stream = start(LabApp {
+            response_bytes: 2,
+            response_delay: Duration::ZERO,
+            error_every: 3,
+            serves_probes: false,
+            speaks_grpc: false,
+        });
         let began = Instant::now();
         let requests =
             "GET /delay/40 HTTP/1.1\r\n\r\nPOST / HTTP/1.1\r\nContent-Length: 3\r\n\r\nabcGET / HTTP/1.1\r\n\r\n";
@@ -347,8 +354,13 @@ mod tests {
 
     #[test]
     fn large_bodies_are_whole_and_unknown_paths_are_not_found() {
-        let mut stream =
-            start(LabApp { response_bytes: 2, response_delay: Duration::ZERO, error_every: 0, serves_probes: false });
+        let mut stream = start(LabApp {
+            response_bytes: 2,
+            response_delay: Duration::ZERO,
+            error_every: 0,
+            serves_probes: false,
+            speaks_grpc: false,
+        });
         let whole = ask(&mut stream, "GET /bytes/1000000 HTTP/1.1\r\n\r\n", ok(1_000_000).len());
         assert!(whole.ends_with("xxx"));
         let to_head = ask(&mut stream, "HEAD /bytes/5 HTTP/1.1\r\n\r\nHEAD / HTTP/1.1\r\n\r\n", 2 * head(5).len());

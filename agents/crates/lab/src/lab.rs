@@ -249,7 +249,11 @@ impl Lab {
         peer: &Peer,
         app: SocketAddr,
     ) -> (String, String, Result<(Child, TargetEndpoint), String>) {
-        let configuration = peer.configuration();
+        let is_grpc = self.response.speaks_grpc;
+        let configuration = peer.configuration(is_grpc);
+        if is_grpc && !peer.target.speaks(BenchmarkProtocol::Grpc) {
+            return (String::new(), configuration, Err("the lab has no configuration of it for gRPC".to_owned()));
+        }
         let program = if peer.target == BenchmarkTarget::Proxy {
             Some(self.setup.agent.clone())
         } else {
@@ -269,7 +273,8 @@ impl Lab {
     async fn launch(&self, peer: &Peer, file: &Path, app: SocketAddr) -> io::Result<(Child, TargetEndpoint)> {
         let [https_port, http_port, metrics_port] = self.free_ports()?;
         let (https, http) = (loopback(https_port), loopback(http_port));
-        let values = Values { https_port, http_port, metrics_port, ..self.values(app) };
+        let replacements = peer.replacements(self.response.speaks_grpc);
+        let values = Values { https_port, http_port, metrics_port, replacements, ..self.values(app) };
         let serves_http = peer.target.speaks(BenchmarkProtocol::Http1Cleartext);
         let listeners = if serves_http { vec![https, http] } else { vec![https] };
         let (process, command) = self.run(&peer.program, file, values, &listeners).await?;
@@ -292,6 +297,7 @@ impl Lab {
             metrics_port: 0,
             workers: self.workers,
             response: self.response,
+            replacements: &[],
         }
     }
 

@@ -4,6 +4,7 @@ mod app;
 mod certificate;
 mod floor;
 mod folder;
+mod grpc_app;
 mod lab;
 mod link;
 mod peer;

@@ -2,7 +2,7 @@
 
 use fairlead_model::BenchmarkTarget;
 
-use crate::program::LabProgram;
+use crate::program::{LabProgram, Replacements, replaced};
 
 /// Proxy with a configuration that is equivalent to the others'.
 #[derive(Debug, Clone, Copy)]
@@ -11,7 +11,48 @@ pub(crate) struct Peer {
     pub(crate) program: LabProgram,
     /// Arguments of a command that gives the running proxy its routes; empty: its files name them.
     pub(crate) route_arguments: &'static [&'static str],
+    /// Changes of its files by which it forwards gRPC, as (text, replacement).
+    pub(crate) grpc: Replacements,
 }
+
+const NGINX_WEBSOCKET: &str = "
+        # nginx forwards an upgrade only where it is told to.
+        location = /probe/websocket {
+            proxy_pass http://app;
+            proxy_http_version 1.1;
+            proxy_set_header Upgrade $http_upgrade;
+            proxy_set_header Connection upgrade;
+            proxy_set_header Host $host;
+        }
+";
+
+/// nginx has directives of its own for gRPC.
+const NGINX_GRPC: Replacements = &[
+    (
+        "proxy_pass http://app;\n            proxy_http_version 1.1;\n            proxy_set_header Connection \"\";",
+        "grpc_pass grpc://app;",
+    ),
+    (NGINX_WEBSOCKET, ""),
+    ("proxy_set_header", "grpc_set_header"),
+];
+
+const HAPROXY_GRPC: Replacements = &[("server app @APP@", "server app @APP@ proto h2")];
+
+const ENVOY_GRPC: Replacements = &[(
+    "      connect_timeout: 5s\n",
+    concat!(
+        "      connect_timeout: 5s\n",
+        "      typed_extension_protocol_options:\n",
+        "        envoy.extensions.upstreams.http.v3.HttpProtocolOptions:\n",
+        "          \"@type\": type.googleapis.com/envoy.extensions.upstreams.http.v3.HttpProtocolOptions\n",
+        "          explicit_http_config: { http2_protocol_options: {} }\n",
+    ),
+)];
+
+const CADDY_GRPC: Replacements = &[("versions 1.1", "versions h2c")];
+const TRAEFIK_GRPC: Replacements = &[("url: http://@APP@", "url: h2c://@APP@")];
+const FAIRLEAD_GRPC: Replacements =
+    &[("queue_timeout_ms = 60000", "queue_timeout_ms = 60000, upstream_protocol = \"http2\"")];
 
 const GO: &[(&str, &str)] = &[("GOMAXPROCS", "@WORKERS@")];
 
@@ -35,6 +76,7 @@ const PEERS: &[Peer] = &[
             environment: &[],
         },
         route_arguments: &[],
+        grpc: NGINX_GRPC,
     },
     Peer {
         target: BenchmarkTarget::Haproxy,
@@ -46,6 +88,7 @@ const PEERS: &[Peer] = &[
             environment: &[],
         },
         route_arguments: &[],
+        grpc: HAPROXY_GRPC,
     },
     Peer {
         target: BenchmarkTarget::Envoy,
@@ -57,6 +100,7 @@ const PEERS: &[Peer] = &[
             environment: &[],
         },
         route_arguments: &[],
+        grpc: ENVOY_GRPC,
     },
     Peer {
         target: BenchmarkTarget::Caddy,
@@ -68,6 +112,7 @@ const PEERS: &[Peer] = &[
             environment: GO,
         },
         route_arguments: &[],
+        grpc: CADDY_GRPC,
     },
     Peer {
         target: BenchmarkTarget::Traefik,
@@ -82,6 +127,7 @@ const PEERS: &[Peer] = &[
             environment: GO,
         },
         route_arguments: &[],
+        grpc: TRAEFIK_GRPC,
     },
     Peer {
         target: BenchmarkTarget::H2o,
@@ -93,6 +139,7 @@ const PEERS: &[Peer] = &[
             environment: &[],
         },
         route_arguments: &[],
+        grpc: &[],
     },
     Peer {
         target: BenchmarkTarget::KamalProxy,
@@ -119,6 +166,7 @@ const PEERS: &[Peer] = &[
             "--health-check-path",
             "/",
         ],
+        grpc: &[],
     },
     Peer {
         target: BenchmarkTarget::Spooky,
@@ -130,6 +178,7 @@ const PEERS: &[Peer] = &[
             environment: &[],
         },
         route_arguments: &[],
+        grpc: &[],
     },
 ];
 
@@ -144,6 +193,7 @@ pub(crate) const FAIRLEAD: Peer = Peer {
         environment: &[("RUST_LOG", "warn")],
     },
     route_arguments: &[],
+    grpc: FAIRLEAD_GRPC,
 };
 
 /// Returns the peer behind a target; `None` for the lab's own ones.
@@ -152,11 +202,16 @@ pub(crate) fn peer(target: BenchmarkTarget) -> Option<&'static Peer> {
 }
 
 impl Peer {
+    /// Returns the changes of its files for an app that speaks gRPC, or does not.
+    pub(crate) fn replacements(&self, is_grpc: bool) -> Replacements {
+        if is_grpc { self.grpc } else { &[] }
+    }
+
     /// Returns its configuration files, or the commands that stand for them.
-    pub(crate) fn configuration(&self) -> String {
+    pub(crate) fn configuration(&self, is_grpc: bool) -> String {
         let LabProgram { name, arguments, .. } = self.program;
         match self.route_arguments {
-            [] => self.program.configuration(),
+            [] => replaced(&self.program.configuration(), self.replacements(is_grpc)),
             route => format!("{name} {}\n{name} {}\n", arguments.join(" "), route.join(" ")),
         }
     }
@@ -167,11 +222,22 @@ mod tests {
     use std::path::Path;
     use std::time::Duration;
 
-    use fairlead_model::LabApp;
+    use fairlead_model::{BenchmarkProtocol, LabApp};
 
     use super::*;
     use crate::program::Values;
     use crate::server::SERVERS;
+
+    #[test]
+    fn files_have_what_is_replaced_for_grpc() {
+        for peer in PEERS.iter().chain([&FAIRLEAD]) {
+            assert_eq!(peer.grpc.is_empty(), !peer.target.speaks(BenchmarkProtocol::Grpc), "{:?}", peer.target);
+            let plain = peer.configuration(false);
+            assert!(peer.grpc.iter().all(|(text, _)| plain.contains(text)), "{:?}", peer.target);
+        }
+        let nginx = peer(BenchmarkTarget::Nginx).unwrap().configuration(true);
+        assert!(nginx.contains("grpc_pass grpc://app;") && !nginx.contains("proxy_set"), "{nginx}");
+    }
 
     #[test]
     fn templates_use_only_names_that_have_a_value() {
@@ -189,7 +255,9 @@ mod tests {
                 response_delay: Duration::from_millis(20),
                 error_every: 0,
                 serves_probes: false,
+                speaks_grpc: false,
             },
+            replacements: &[],
         };
         let peers = PEERS.iter().chain([&FAIRLEAD]).map(|peer| (peer.program, peer.route_arguments));
         for (program, route) in peers.chain(SERVERS.iter().map(|server| (server.program, &[][..]))) {

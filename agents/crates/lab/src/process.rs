@@ -26,6 +26,7 @@ use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 
 use crate::app;
 use crate::floor::{FloorThread, forward};
+use crate::grpc_app;
 use crate::probe_app;
 
 /// The listen backlog must fit the simultaneous connections of a proxy.
@@ -58,8 +59,10 @@ pub fn run_app(settings: LabApp, socket: Option<&Path>) -> Result<()> {
         (None, None) => return Err(Error::other("a port has no address")),
     }
     let listener = OwnedFd::from(listener);
-    until_input_ends([std::thread::spawn(move || {
-        if settings.serves_probes { probe_app::serve(listener) } else { app::serve(&listener, settings) }
+    until_input_ends([std::thread::spawn(move || match settings {
+        LabApp { speaks_grpc: true, .. } => grpc_app::serve(listener, settings),
+        LabApp { serves_probes: true, .. } => probe_app::serve(listener),
+        _ => app::serve(&listener, settings),
     })])
 }
 
@@ -169,7 +172,8 @@ fn tls(certificate: &Path) -> Result<Arc<ServerConfig>> {
     let builder = ServerConfig::builder_with_provider(provider.into());
     let builder = builder.with_protocol_versions(&[&rustls::version::TLS13]).map_err(Error::other)?;
     let mut config = builder.with_no_client_auth().with_single_cert(chain, key).map_err(Error::other)?;
-    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    // HTTP/2 is for calls of gRPC only, whose clients offer nothing else.
+    config.alpn_protocols = vec![b"http/1.1".to_vec(), b"h2".to_vec()];
     Ok(config.into())
 }
 

@@ -31,6 +31,14 @@ pub(crate) struct LabProgram {
     pub(crate) environment: &'static [(&'static str, &'static str)],
 }
 
+/// Changes of configuration files, as (text, replacement).
+pub(crate) type Replacements = &'static [(&'static str, &'static str)];
+
+/// Returns a text with all replacements, in their order.
+pub(crate) fn replaced(text: &str, replacements: Replacements) -> String {
+    replacements.iter().fold(text.to_owned(), |text, (from, to)| text.replace(from, to))
+}
+
 /// Number of routes beside the measured one in Fairlead's table.
 const OTHER_ROUTES: usize = 999;
 
@@ -84,6 +92,8 @@ pub(crate) struct Values {
     pub(crate) metrics_port: u16,
     pub(crate) workers: usize,
     pub(crate) response: LabApp,
+    /// Changes of the templates before their names are filled in.
+    pub(crate) replacements: Replacements,
 }
 
 impl Values {
@@ -104,7 +114,8 @@ impl Values {
             ("@RESPONSE_BYTES@", self.response.response_bytes.to_string()),
             ("@RESPONSE_DELAY_MS@", self.response.response_delay.as_millis().to_string()),
         ];
-        let text = values.iter().fold(template.to_owned(), |text, (name, value)| text.replace(name, value));
+        let template = replaced(template, self.replacements);
+        let text = values.iter().fold(template, |text, (name, value)| text.replace(name, value));
         // Last, because it is long.
         if text.contains("@OTHER_ROUTES@") { text.replace("@OTHER_ROUTES@", &other_routes()) } else { text }
     }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
+use std::num::NonZeroU32;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -33,9 +34,11 @@ impl BenchmarkTarget {
     /// Returns whether the target can be measured with this protocol. Apps speak HTTP/1.1; the control plane counts rows by the
     /// same table.
     pub fn speaks(self, protocol: BenchmarkProtocol) -> bool {
-        use BenchmarkProtocol::{Http1, Http1Cleartext, Http2, Http3};
+        use BenchmarkProtocol::{Grpc, Http1, Http1Cleartext, Http2, Http3};
         match protocol {
             Http1 => true,
+            // With it, the app speaks HTTP/2, and the floor forwards its bytes.
+            Grpc => !matches!(self, Self::H2o | Self::KamalProxy | Self::Spooky),
             // Its TCP listener speaks TLS only.
             Http1Cleartext => self != Self::Spooky,
             Http2 => !matches!(self, Self::Direct | Self::Floor),
@@ -58,6 +61,8 @@ pub enum BenchmarkProtocol {
     /// HTTP/1.1 without TLS; for the lab only.
     #[serde(rename = "http1-cleartext")]
     Http1Cleartext,
+    /// Unary calls of gRPC: over HTTP/2 with TLS, and without it (h2c) for `Direct`. A plan with it has no other protocol.
+    Grpc,
 }
 
 /// Program that answers in the lab.
@@ -82,11 +87,14 @@ pub enum LabServer {
 pub struct LabApp {
     pub response_bytes: u32,
     pub response_delay: Duration,
-    /// Every n-th request gets status 503; zero: none. For the lab's own app only.
+    /// Every n-th request gets status 503, or status 14 of gRPC; zero: none. For the lab's own app only.
     pub error_every: u32,
     /// True: serves the endpoints of the latency probes, and no other.
     #[serde(default)]
     pub serves_probes: bool,
+    /// True: answers unary calls of gRPC over HTTP/2 without TLS, and nothing else.
+    #[serde(default)]
+    pub speaks_grpc: bool,
 }
 
 /// Impairment of the emulated link between clients and proxies, in each direction.
@@ -280,6 +288,9 @@ pub struct BenchmarkLoad {
     pub think_time: Duration,
     /// Stages of an open loop, each a row of its own.
     pub stages: Vec<BenchmarkStage>,
+    /// Number of threads that generate load; `None`: half of the cores, or all of them for a target on another machine.
+    #[serde(default)]
+    pub workers: Option<NonZeroU32>,
 }
 
 /// One of several requests.
@@ -288,6 +299,7 @@ pub struct BenchmarkRequest {
     pub method: String,
     pub path: String,
     pub headers: Vec<(String, String)>,
+    /// Message of a gRPC call in base64; otherwise text.
     pub body: String,
     /// Number of times in a sequence that has the sum of all weights.
     pub weight: u32,
@@ -412,7 +424,7 @@ pub struct BenchmarkRow {
     pub concurrency: u32,
     /// Length of the measurement.
     pub duration: Duration,
-    /// Number of 2xx responses.
+    /// Number of 2xx responses; for gRPC of calls with status 0.
     pub requests: u64,
     /// Number of other responses and failed requests.
     pub errors: u64,

@@ -1,5 +1,6 @@
 //! Benchmark plans of desired state, and the status of their runs in reports.
 
+use std::num::NonZeroU32;
 use std::time::Duration;
 
 use fairlead_model::{
@@ -16,6 +17,7 @@ use crate::render::{failure, saturate, work};
 const RATE_MAX: f64 = 1e6;
 const REQUESTS_MAX: u64 = 50;
 const STAGES_MAX: u64 = 10;
+const WORKERS_MAX: u64 = 64;
 const HEADERS_MAX: u64 = 20;
 const HEADER_BYTES_MAX: u64 = 8192;
 /// Most bytes of all bodies of a plan.
@@ -42,7 +44,9 @@ pub(crate) fn plan(at: &str, spec: agent::BenchmarkPlan) -> Result<BenchmarkPlan
     }
     within(at, "repeats", spec.repeats.into(), 1, 100)?;
     let scenario = scenario(spec.scenario).ok_or_else(|| unknown("scenario"))?;
-    let load = load(at, spec.requests, spec.think_time_ms, spec.stages)?;
+    within(at, "workers", spec.workers.into(), 0, WORKERS_MAX)?;
+    let workers = NonZeroU32::new(spec.workers);
+    let load = BenchmarkLoad { workers, ..load(at, spec.requests, spec.think_time_ms, spec.stages)? };
     if !load.stages.is_empty() && (spec.requests_per_second <= 0.0 || scenario != BenchmarkScenario::Matrix) {
         return Err(wrong(&format!("{at}.stages"), "needs a rate and no scenario"));
     }
@@ -66,6 +70,7 @@ pub(crate) fn plan(at: &str, spec: agent::BenchmarkPlan) -> Result<BenchmarkPlan
         response_delay: milliseconds(lab.response_delay_ms),
         error_every: lab.error_every,
         serves_probes: scenario == BenchmarkScenario::Latency,
+        speaks_grpc: protocols.contains(&BenchmarkProtocol::Grpc),
     });
     let only_lab = |target: &BenchmarkTarget| !matches!(target, BenchmarkTarget::Proxy | BenchmarkTarget::Direct);
     if lab.is_none() && (targets.iter().any(only_lab) || protocols.contains(&BenchmarkProtocol::Http1Cleartext)) {
@@ -78,6 +83,9 @@ pub(crate) fn plan(at: &str, spec: agent::BenchmarkPlan) -> Result<BenchmarkPlan
         if lab.is_none() || !protocols.iter().all(is_http1) {
             return Err(wrong(&format!("{at}.scenario"), "needs the lab and HTTP/1.1"));
         }
+    }
+    if protocols.contains(&BenchmarkProtocol::Grpc) && (protocols.len() > 1 || lab_server != LabServer::Own) {
+        return Err(wrong(&format!("{at}.protocols"), "has gRPC beside another protocol or app server"));
     }
     if let Some(lab) = &lab {
         within(at, "lab.response_bytes", lab.response_bytes.into(), 0, 16 << 20)?;
@@ -168,6 +176,7 @@ fn load(
         requests: requests.collect::<Result<_, _>>()?,
         think_time: milliseconds(think_time_ms),
         stages: stages.collect::<Result<_, _>>()?,
+        workers: None,
     })
 }
 
@@ -227,6 +236,7 @@ fn protocol(name: i32) -> Option<BenchmarkProtocol> {
         agent::BenchmarkProtocol::Http2 => Some(BenchmarkProtocol::Http2),
         agent::BenchmarkProtocol::Http3 => Some(BenchmarkProtocol::Http3),
         agent::BenchmarkProtocol::Http1Cleartext => Some(BenchmarkProtocol::Http1Cleartext),
+        agent::BenchmarkProtocol::Grpc => Some(BenchmarkProtocol::Grpc),
     }
 }
 
@@ -280,6 +290,7 @@ pub(crate) fn row(row: BenchmarkRow) -> agent::BenchmarkRow {
             BenchmarkProtocol::Http2 => agent::BenchmarkProtocol::Http2,
             BenchmarkProtocol::Http3 => agent::BenchmarkProtocol::Http3,
             BenchmarkProtocol::Http1Cleartext => agent::BenchmarkProtocol::Http1Cleartext,
+            BenchmarkProtocol::Grpc => agent::BenchmarkProtocol::Grpc,
         }
         .into(),
         network_path: match row.network_path {

@@ -84,6 +84,9 @@ export const serverErrors = {
       retryable: true,
     },
   ),
+  'benchmark.not_http2': conflict(
+    'gRPC needs an app that speaks HTTP/2. Choose HTTP/2 as the upstream protocol in its traffic settings first.',
+  ),
   'benchmark.app_not_running': failed('The app has no healthy instance to measure. Deploy it, then start a new run.'),
   'benchmark.target_unreachable': failed(
     'The benchmark could not reach its target. Check that the app answers, then start a new run.',

@@ -4,7 +4,7 @@ import type { AppId } from '@fairlead/contract/ids';
 import { type TestDatabase, testDatabase } from '@fairlead/db/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { updateConfig } from '../app/index.ts';
-import { autoscalingSchema } from '../config/index.ts';
+import { autoscalingSchema, updateConfigInputSchema } from '../config/index.ts';
 import { attachDomain } from '../domain/index.ts';
 import { auditEventsOf, type TestWorld, testHosts, testWorld } from '../testing/index.ts';
 import { benchmarkPlanSchema, cancelBenchmark, createBenchmark } from './index.ts';
@@ -47,11 +47,13 @@ test('a plan that the agent is too old for is refused, and one that waits is not
   const cases: readonly (readonly [Capability, object])[] = [
     ['benchmark', {}],
     ['benchmark.http3', { protocols: ['http3'] }],
+    ['benchmark.grpc', { upstream: 'lab', protocols: ['grpc'] }],
     ['benchmark.lab', { connection: 'fresh' }],
     ['benchmark.load', { load: { thinkTimeMs: 5 } }],
     ['benchmark.lab_release', { upstream: 'lab', labApp: { server: 'release' } }],
     ['benchmark.latency', { upstream: 'lab', scenario: 'latency' }],
     ['benchmark.scenarios', { upstream: 'lab', scenario: 'packet-loss' }],
+    ['benchmark.workers', { load: { workers: 2 } }],
   ];
   const all = cases.map(([name]) => name);
   for (const [name, changes] of cases) {
@@ -113,6 +115,15 @@ test('an app that never sleeps has no wake', async () => {
     await world.tenant((ctx) => updateConfig(ctx, { appId, settings: { autoscaling } }));
     expect(await refusal(wake)).toBe(code);
   }
+});
+
+test('gRPC is measured only of an app that speaks HTTP/2', async () => {
+  await report('benchmark', 'benchmark.grpc', 'benchmark.load');
+  const calls = { protocols: ['grpc'], path: '/shop.Cart/Get' };
+  expect(await refusal(calls)).toBe('benchmark.not_http2');
+  const settings = updateConfigInputSchema.parse({ appId, settings: { traffic: { upstreamProtocol: 'http2' } } });
+  await world.tenant((ctx) => updateConfig(ctx, settings));
+  expect(await refusal(calls)).toBeNull();
 });
 
 test('paths of another app on the same host are refused', async () => {

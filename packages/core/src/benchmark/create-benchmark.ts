@@ -61,10 +61,7 @@ export async function createBenchmark(
     servers.push({ id, name: server.name, role });
   }
 
-  if (plan.scenario === 'wake') {
-    const { settings } = await findNewestConfig(ctx, { appId, environmentId });
-    if (settings.autoscaling?.instancesMin !== 0) throw new AppError('benchmark.never_sleeps', { appId });
-  }
+  await requireSettings(ctx, { appId, environmentId }, plan);
   if (copiesRelease(plan)) await requireCopyable(ctx, { appId, releaseId: liveReleaseId });
   const host = await hostOf(ctx, { appId, environmentId }, plan);
 
@@ -152,6 +149,20 @@ async function hostOf(
   });
   if (domain === null && plan.host !== undefined) throw new AppError('benchmark.no_domain', { appId: where.appId });
   return domain?.host ?? LAB_HOST;
+}
+
+/** Throws benchmark.never_sleeps and benchmark.not_http2 for an app that its newest settings make unfit for the plan. */
+async function requireSettings(
+  ctx: Ctx,
+  placement: { readonly appId: string; readonly environmentId: string },
+  { scenario, upstream, protocols }: BenchmarkPlan,
+): Promise<void> {
+  const isGrpc = upstream === 'live' && protocols.includes('grpc');
+  if (scenario !== 'wake' && !isGrpc) return;
+  const { autoscaling, traffic } = (await findNewestConfig(ctx, placement)).settings;
+  const { appId } = placement;
+  if (scenario === 'wake' && autoscaling?.instancesMin !== 0) throw new AppError('benchmark.never_sleeps', { appId });
+  if (isGrpc && traffic.upstreamProtocol !== 'http2') throw new AppError('benchmark.not_http2', { appId });
 }
 
 /**

@@ -21,6 +21,9 @@ test('methods beyond reading, and headers that an app may take for one, may chan
     true,
     false,
   ]);
+  const call = benchmarkPlanSchema.parse({ protocols: ['grpc'], path: '/shop.Cart/Get' });
+  expect(mayChangeData(call)).toBe(true);
+  expect(mayChangeData({ ...call, upstream: 'lab' })).toBe(false);
 });
 
 test('headers of the generator and credentials are refused, whatever their case', () => {

@@ -35,6 +35,8 @@ const RESERVED_HEADERS: readonly string[] = [
 ];
 const CREDENTIALS =
   /auth|cookie|token|secret|passw|session|credential|api[-_]?key|access[-_]?key|private[-_]?key|jwt|csrf|signature|pwd/i;
+/** Most threads that generate load. */
+export const WORKERS_MAX = 64;
 /** Most characters of a path. */
 export const PATH_CHARS_MAX = 500;
 /** Most bytes of all headers and bodies of a plan. */
@@ -64,19 +66,27 @@ export function copiesRelease({ upstream, labApp }: Pick<BenchmarkPlan, 'upstrea
 
 /**
  * True if a plan may change data of an app or act as another of its users: it has a method other than GET, HEAD and OPTIONS,
- * or a header by which an app may choose one. Starting it needs more than `benchmark.write`, and it can't have a schedule.
+ * as every gRPC call has, or a header by which an app may choose one. Starting it needs more than `benchmark.write`, and it
+ * can't have a schedule.
  */
-export function mayChangeData({ load, ...plan }: Pick<BenchmarkPlan, 'upstream' | 'labApp' | 'load'>): boolean {
+export function mayChangeData({
+  protocols,
+  load,
+  ...plan
+}: Pick<BenchmarkPlan, 'upstream' | 'labApp' | 'protocols' | 'load'>): boolean {
   const isPlain = (name: string) => PLAIN_HEADERS.includes(name.toLowerCase());
   return (
     (plan.upstream === 'live' || copiesRelease(plan)) &&
-    load.requests.some(({ method, headers }) => !SAFE_METHODS.includes(method) || !Object.keys(headers).every(isPlain))
+    (protocols.includes('grpc') ||
+      load.requests.some(
+        ({ method, headers }) => !SAFE_METHODS.includes(method) || !Object.keys(headers).every(isPlain),
+      ))
   );
 }
 
-/** True if the agent needs the capability `benchmark.load`. */
-export function hasOwnLoad({ requests, thinkTimeMs, stages }: BenchmarkLoad): boolean {
-  return requests.length > 0 || thinkTimeMs > 0 || stages.length > 0;
+/** True if the load is another one than `plainLoad`. */
+export function hasOwnLoad({ requests, thinkTimeMs, stages, workers }: BenchmarkLoad): boolean {
+  return requests.length > 0 || thinkTimeMs > 0 || stages.length > 0 || workers !== undefined;
 }
 
 /** Returns the paths that a plan requests. */
@@ -124,7 +134,7 @@ export function redactLoad(load: BenchmarkLoad): BenchmarkLoad {
       ...request,
       path: withoutQuery(path),
       headers: Object.fromEntries(Object.keys(headers).map((name) => [name, REDACTED])),
-      body: body === '' || REDACTED_BODY.test(body) ? body : `[redacted: ${bytesOf(body)} bytes]`,
+      body: body === '' || isRedactedBody(body) ? body : `[redacted: ${bytesOf(body)} bytes]`,
     })),
   };
 }
@@ -139,8 +149,13 @@ function withoutQuery(path: string): string {
 export function isRedacted(load: BenchmarkLoad): boolean {
   return (
     lacksQueries(load) ||
-    load.requests.some(({ headers, body }) => Object.values(headers).includes(REDACTED) || REDACTED_BODY.test(body))
+    load.requests.some(({ headers, body }) => Object.values(headers).includes(REDACTED) || isRedactedBody(body))
   );
+}
+
+/** True for the body of a run, which has only its length. */
+export function isRedactedBody(body: string): boolean {
+  return REDACTED_BODY.test(body);
 }
 
 function lacksQueries({ requests }: BenchmarkLoad): boolean {
@@ -153,7 +168,7 @@ const REDACTED_BODY = /^\[redacted: \d{1,6} bytes\]$/;
 
 /** Returns the load as sentences of numbers and methods. They name no path, header or body, so that a report may show them. */
 export function describeLoad({ load, requestsPerSecond }: Pick<BenchmarkPlan, 'load' | 'requestsPerSecond'>): string[] {
-  const { requests, thinkTimeMs, stages } = load;
+  const { requests, thinkTimeMs, stages, workers } = load;
   const total = requests.reduce((sum, { weight }) => sum + weight, 0);
   const shares = loadMethods.flatMap((method) => {
     const weight = requests.reduce((sum, each) => (each.method === method ? sum + each.weight : sum), 0);
@@ -170,5 +185,8 @@ export function describeLoad({ load, requestsPerSecond }: Pick<BenchmarkPlan, 'l
       : [
           `Each stage is measured by itself. The rate begins at ${requestsPerSecond} requests per second and changes evenly: ${rates.join(', ')}.`,
         ]),
+    ...(workers === undefined
+      ? []
+      : [`Threads that generate load: ${workers}, or one per core if there are fewer cores.`]),
   ];
 }

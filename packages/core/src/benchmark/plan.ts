@@ -1,6 +1,6 @@
 // Arithmetic and rules of a plan: its rows, its time limit and what it can't combine. Pure; the browser uses it too, so it
 // imports no schema.
-import { copiesRelease, loadFaults, plainLoad } from './load.ts';
+import { copiesRelease, isRedactedBody, loadFaults, pathsOf, plainLoad } from './load.ts';
 import type { BenchmarkPlan, BenchmarkProtocolName, BenchmarkScenarioName, BenchmarkTargetName } from './schema.ts';
 
 /** Fields of a plan that measures an app's plain matrix, in the order of the schema, on which the hash of an import depends. */
@@ -57,8 +57,18 @@ export const LAB_SERVERS = ['own', 'node-cluster', 'uvicorn', 'puma', 'release']
 
 const HTTP3_TARGETS: readonly BenchmarkTargetName[] = ['proxy', 'envoy', 'caddy', 'traefik', 'kamal-proxy', 'spooky'];
 
-/** True if a target can be measured with a protocol. Apps speak HTTP/1.1. The agent has the same table. */
+/** Proxies of the lab that forward no gRPC to an app without TLS. */
+const WITHOUT_GRPC: readonly BenchmarkTargetName[] = ['h2o', 'kamal-proxy', 'spooky'];
+/** Service and method, below a path prefix if there is one. */
+const GRPC_PATH = /^(?:\/[^/?#]+){2,}$/;
+const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/][AQgw]==|[A-Za-z0-9+/]{2}[AEIMQUYcgkosw048]=)?$/;
+
+/**
+ * True if a target can be measured with a protocol. Apps speak HTTP/1.1, or HTTP/2 in a plan of gRPC. The agent has the same
+ * table.
+ */
 export function speaks(target: BenchmarkTargetName, protocol: BenchmarkProtocolName): boolean {
+  if (protocol === 'grpc') return !WITHOUT_GRPC.includes(target);
   if (protocol === 'http2') return target !== 'direct' && target !== 'floor';
   if (protocol === 'http1-cleartext') return target !== 'spooky';
   return protocol !== 'http3' || HTTP3_TARGETS.includes(target);
@@ -118,7 +128,8 @@ export function planFaults(plan: BenchmarkPlan): PlanFault[] {
   const faults: PlanFault[] = [];
   const fault = (field: PlanFault['field'], message: string) => faults.push({ field, message });
   const { targets, protocols, scenario, upstream } = plan;
-  if (rowsOf(plan) === 0) {
+  const isGrpc = protocols.includes('grpc');
+  if (rowsOf(plan) === 0 && !isGrpc) {
     fault('protocols', 'Apps speak HTTP/1.1: measure HTTP/2 through the proxy, or choose HTTP/1.1.');
   }
   if (rowsOf(plan) > ROWS_MAX) {
@@ -190,5 +201,29 @@ export function planFaults(plan: BenchmarkPlan): PlanFault[] {
     if (!isHttp1) fault('connection', 'Fresh connections are measured over HTTP/1.1 only.');
     if (plan.requestsPerSecond !== null) fault('connection', 'Fresh connections are measured in a closed loop only.');
   }
-  return faults;
+  return isGrpc ? [...faults, ...grpcFaults(plan)] : faults;
+}
+
+function grpcFaults(plan: BenchmarkPlan): PlanFault[] {
+  const { targets, protocols, upstream, labApp, load } = plan;
+  // The lab's app answers at the path / too.
+  const paths = upstream === 'lab' && load.requests.length === 0 ? [] : pathsOf(plan);
+  const isMessage = (body: string) => isRedactedBody(body) || BASE64.test(body);
+  const rules: readonly (readonly [isFault: boolean, field: PlanFault['field'], message: string])[] = [
+    [protocols.length > 1, 'protocols', 'gRPC is measured by itself: choose no other protocol.'],
+    [
+      targets.some((target) => !speaks(target, 'grpc')),
+      'targets',
+      'h2o, kamal-proxy and Spooky can’t be measured over gRPC: leave them out.',
+    ],
+    [upstream === 'lab' && labApp.server !== 'own', 'labApp', 'Only the lab’s own app speaks gRPC.'],
+    [
+      !paths.every((path) => GRPC_PATH.test(path)),
+      load.requests.length === 0 ? 'path' : 'load',
+      'A gRPC path names a service and a method, such as /shop.Cart/Get.',
+    ],
+    [load.requests.some(({ method }) => method !== 'POST'), 'load', 'gRPC calls are POST requests.'],
+    [!load.requests.every(({ body }) => isMessage(body)), 'load', 'The message of a gRPC call is in base64.'],
+  ];
+  return rules.filter(([isFault]) => isFault).map(([, field, message]) => ({ field, message }));
 }

@@ -16,6 +16,8 @@ import { type BenchmarkLoad, benchmarkPhaseSchema, labServerSchema } from './sch
 /** Stands for the app's host. */
 export const PUBLIC_HOST = 'app.example';
 const HIDDEN = '…';
+/** Stands for the methods of gRPC calls. */
+const PUBLIC_METHOD = '/package.Service/Method';
 
 const TARGETS = targetLabels;
 const SCENARIOS: Readonly<Record<string, string>> = Object.fromEntries(
@@ -24,7 +26,7 @@ const SCENARIOS: Readonly<Record<string, string>> = Object.fromEntries(
 const PROTOCOLS = ['http1', 'http1-cleartext', 'http2', 'http3', 'websocket', 'grpc'];
 const PATHS = ['shared-network', 'own-network', 'unix-socket', 'bench-namespace', 'between-servers'];
 const PHASES: readonly string[] = benchmarkPhaseSchema.options;
-const FAILURES = ['connect', 'tls', 'timeout', 'closed', 'malformed', '3xx', '4xx', '5xx'];
+const FAILURES = ['connect', 'tls', 'timeout', 'closed', 'malformed', '3xx', '4xx', '5xx', 'grpc_status'];
 const SYSTEMS = ['Debian', 'Ubuntu', 'Fedora', 'Alpine Linux', 'Arch Linux', 'CentOS', 'Rocky Linux', 'AlmaLinux'];
 const ARCHITECTURES = ['x64', 'arm64', 'x86_64', 'aarch64'];
 const PROCESSORS = ['AMD EPYC', 'AMD Ryzen', 'Intel Xeon', 'Intel Core', 'Ampere Altra', 'Neoverse', 'Apple'];
@@ -169,7 +171,10 @@ function systemOf(os: string): string {
 
 /** Command that measures the same load on another app. It has numbers and names of this file only. */
 function commandOf(plan: NonNullable<BenchmarkDocument['plan']>): string {
+  const isGrpc = plan.protocols.includes('grpc');
+  const hasPath = isGrpc && plan.upstream === 'live' && plan.load.requests.length === 0;
   const numbers = {
+    ...(hasPath ? { path: PUBLIC_METHOD } : {}),
     targets: plan.targets.filter((target) => target in TARGETS),
     protocols: plan.protocols.filter((protocol) => PROTOCOLS.includes(protocol)),
     ...{ concurrency: plan.concurrency, repeats: plan.repeats },
@@ -183,7 +188,7 @@ function commandOf(plan: NonNullable<BenchmarkDocument['plan']>): string {
       errorEvery: plan.labApp.errorEvery,
       server: labServerSchema.options.find((server) => server === plan.labApp.server),
     },
-    ...(hasOwnLoad(plan.load) ? { load: publicLoad(plan.load) } : {}),
+    ...(hasOwnLoad(plan.load) ? { load: publicLoad(plan.load, isGrpc ? PUBLIC_METHOD : '/') } : {}),
     link: { lossPercent: plan.link.lossPercent, delayMs: plan.link.delayMs },
   };
   return [
@@ -194,15 +199,16 @@ function commandOf(plan: NonNullable<BenchmarkDocument['plan']>): string {
 }
 
 /** Load of other paths: methods, weights and times only. */
-function publicLoad({ requests, thinkTimeMs, stages }: BenchmarkLoad): object {
+function publicLoad({ requests, thinkTimeMs, stages, workers }: BenchmarkLoad, path: string): object {
   return {
     requests: requests.map(({ method, weight }) => ({
       method: loadMethods.find((each) => each === method) ?? 'GET',
-      path: '/',
+      path,
       weight,
     })),
     thinkTimeMs,
     stages: stages.map(({ durationMs, requestsPerSecond }) => ({ durationMs, requestsPerSecond })),
+    ...(workers === undefined ? {} : { workers }),
   };
 }
 

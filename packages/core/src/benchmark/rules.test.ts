@@ -83,6 +83,38 @@ test('the lab measures other proxies, more clients, and scenarios in three phase
   expect(accepts({ scenario: 'deploy', requestsPerSecond: 100, targets: ['proxy'], protocols: ['http1'] })).toBe(true);
 });
 
+test('gRPC is measured by itself, with calls of methods and messages in base64', () => {
+  const live = { protocols: ['grpc'], path: '/shop.Cart/Get' };
+  expect(accepts(live)).toBe(true);
+  // An app of gRPC speaks HTTP/2 without TLS, so it is measured directly too.
+  expect(rowsOf(plan(live))).toBe(2 * 2 * 3);
+  const call = (request: object) => ({ protocols: ['grpc'], load: { requests: [{ method: 'POST', ...request }] } });
+  expect(accepts(call({ path: '/api/shop.Cart/Get', body: 'CgVoZWxsbw==' }))).toBe(true);
+  const lab = { upstream: 'lab', protocols: ['grpc'], targets: ['proxy', 'direct', 'floor', 'nginx', 'haproxy'] };
+  for (const changes of [{}, { scenario: 'slow-upstream', requestsPerSecond: 100, concurrency: [8] }]) {
+    expect(accepts({ ...lab, ...changes })).toBe(true);
+  }
+  for (const changes of [
+    { protocols: ['grpc'] },
+    { ...live, path: '/shop.Cart' },
+    { ...live, path: '/shop.Cart/Get?a' },
+    { ...live, protocols: ['http2', 'grpc'] },
+    { ...live, connection: 'fresh' },
+    call({ path: '/shop.Cart/Get', method: 'GET' }),
+    call({ path: '/shop.Cart' }),
+    call({ path: '/shop.Cart/Get', body: 'not base64' }),
+    call({ path: '/shop.Cart/Get', body: 'CgVoZWxsbw' }),
+    // Bits after the last byte.
+    call({ path: '/shop.Cart/Get', body: 'AB==' }),
+    { ...lab, targets: ['proxy', 'h2o'] },
+    { ...lab, targets: ['spooky'] },
+    { ...lab, labApp: { server: 'puma' } },
+    { ...lab, scenario: 'latency', concurrency: [1] },
+  ]) {
+    expect(accepts(changes), JSON.stringify(changes)).toBe(false);
+  }
+});
+
 test('each stage is a row, and takes its own time', () => {
   const stages = [1000, 3000].map((durationMs) => ({ durationMs, requestsPerSecond: 200 }));
   const staged = plan({ requestsPerSecond: 100, load: { stages }, durationMs: 30_000 });

@@ -14,12 +14,12 @@ import { z } from 'zod';
 import { countedPageSchema, pageInputSchema, searchSchema } from '../kernel/page.ts';
 import { nameSchema } from '../kernel/text.ts';
 import { distributionFaults, LOAD_SERVERS_MAX } from './distribution.ts';
-import { headerFault, loadMethods, PATH_CHARS_MAX, plainLoad } from './load.ts';
+import { headerFault, loadMethods, PATH_CHARS_MAX, plainLoad, WORKERS_MAX } from './load.ts';
 import { LAB_SERVERS, LIVE_SCENARIOS, PROBES, plainPlan, planFaults, TARGETS } from './plan.ts';
 
 export const benchmarkTargetSchema = z.enum(TARGETS);
-/** `http1-cleartext` is for the lab only. */
-export const benchmarkProtocolSchema = z.enum(['http1', 'http2', 'http3', 'http1-cleartext']);
+/** `http1-cleartext` is for the lab only. `grpc` is measured by itself: unary calls over HTTP/2. */
+export const benchmarkProtocolSchema = z.enum(['http1', 'http2', 'http3', 'http1-cleartext', 'grpc']);
 /** Event while the load runs. Scenarios with an event are measured before, during and after it. */
 export const benchmarkScenarioSchema = z.enum([
   'matrix',
@@ -172,6 +172,8 @@ const benchmarkLoadSchema = z.strictObject({
   thinkTimeMs: z.number().int().min(0).max(60_000).default(0),
   /** Rates of an open loop after `requestsPerSecond`. Each stage is a row of its own, and `durationMs` is not used. */
   stages: z.array(loadStageSchema).max(10).default([]),
+  /** Threads that generate load. Absent: half of the cores, or all of them for a target on another machine. */
+  workers: z.number().int().min(1).max(WORKERS_MAX).optional(),
 });
 export type BenchmarkLoad = z.infer<typeof benchmarkLoadSchema>;
 
@@ -217,7 +219,7 @@ export const benchmarkPlanSchema = z.object({
     .strictObject({
       responseBytes: z.number().int().min(0).max(1_048_576).default(13),
       responseDelayMs: z.number().int().min(0).max(10_000).default(0),
-      /** Every n-th request gets status 503; 0: none. */
+      /** Every n-th request gets status 503, or status 14 of gRPC; 0: none. */
       errorEvery: z.number().int().min(0).max(1_000_000).default(0),
       /** Others than `own` must be installed on the server. */
       server: labServerSchema.default('own'),

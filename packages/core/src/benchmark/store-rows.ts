@@ -47,6 +47,7 @@ const protocols: Readonly<Partial<Record<BenchmarkProtocol, BenchmarkProtocolNam
   [BenchmarkProtocol.HTTP2]: 'http2',
   [BenchmarkProtocol.HTTP3]: 'http3',
   [BenchmarkProtocol.HTTP1_CLEARTEXT]: 'http1-cleartext',
+  [BenchmarkProtocol.GRPC]: 'grpc',
 };
 const phases: Readonly<Partial<Record<BenchmarkPhase, string>>> = {
   [BenchmarkPhase.BEFORE]: 'before',

@@ -30,6 +30,7 @@ const protocols = {
   http2: BenchmarkProtocol.HTTP2,
   http3: BenchmarkProtocol.HTTP3,
   'http1-cleartext': BenchmarkProtocol.HTTP1_CLEARTEXT,
+  grpc: BenchmarkProtocol.GRPC,
 } as const;
 
 const scenarios = {
@@ -78,6 +79,7 @@ export function benchmarkPlan({ plan, liveReleaseId, part, ...ids }: BenchmarkPl
     })),
     thinkTimeMs: plan.load.thinkTimeMs,
     stages: plan.load.stages,
+    workers: plan.load.workers ?? 0,
     ...(part === undefined ? {} : { part }),
     ...(plan.scenario === 'packet-loss' ? { link: { lossPerMillion: Math.round(lossPercent * 10_000), delayMs } } : {}),
   });

@@ -223,6 +223,7 @@ test('a state requires what else it has', () => {
   });
   expect(requires(benchmarks({}))).toEqual(['benchmark']);
   expect(requires(benchmarks({ protocols: ['http1', 'http3'] }))).toEqual(['benchmark', 'benchmark.http3']);
+  expect(requires(benchmarks({ protocols: ['grpc'] }))).toEqual(['benchmark', 'benchmark.grpc']);
   for (const changes of [
     { upstream: 'lab' },
     { scenario: 'burst' },

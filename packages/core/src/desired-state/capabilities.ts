@@ -45,6 +45,7 @@ const stateRules: Rules<DesiredState> = [
 const benchmarkRules: Rules<BenchmarkPlan> = [
   ['benchmark', () => true],
   ['benchmark.distributed', ({ part }) => part !== undefined],
+  ['benchmark.grpc', ({ protocols }) => protocols.includes(BenchmarkProtocol.GRPC)],
   ['benchmark.http3', ({ protocols }) => protocols.includes(BenchmarkProtocol.HTTP3)],
   ['benchmark.lab', needsLab],
   [
@@ -54,6 +55,7 @@ const benchmarkRules: Rules<BenchmarkPlan> = [
   ['benchmark.lab_release', ({ lab }) => lab?.server === BenchmarkServer.RELEASE],
   ['benchmark.latency', ({ scenario }) => scenario === BenchmarkScenario.LATENCY],
   ['benchmark.scenarios', needsScenarios],
+  ['benchmark.workers', ({ workers }) => workers > 0],
 ];
 
 /** An older agent would measure the plain matrix instead. */

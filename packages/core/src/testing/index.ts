@@ -108,9 +108,9 @@ export async function testWorld(database: Database, name = 'acme', clock = testC
         publicKey: new Uint8Array(32),
         isLocal: true,
         capabilities: [
-          ...(['inspect', 'benchmark', 'benchmark.http3', 'benchmark.lab'] satisfies Capability[]),
-          ...(['benchmark.lab_release', 'benchmark.latency'] satisfies Capability[]),
-          ...(['benchmark.load', 'benchmark.scenarios'] satisfies Capability[]),
+          ...(['inspect', 'benchmark', 'benchmark.grpc', 'benchmark.http3', 'benchmark.lab'] satisfies Capability[]),
+          ...(['benchmark.lab_release', 'benchmark.latency', 'benchmark.load'] satisfies Capability[]),
+          ...(['benchmark.scenarios', 'benchmark.workers'] satisfies Capability[]),
         ],
         connectedGateway: 'test-gateway',
         connectedAt: clock.now(),

@@ -1,18 +1,20 @@
 // Generated from packages/contract/src/capabilities.ts.
 /// Capabilities of this agent version; it rejects a whole desired state that requires others.
-pub const CAPABILITIES: [&str; 40] = [
+pub const CAPABILITIES: [&str; 43] = [
     "app",
     "autoscaling",
     "benchmark",
     "benchmark.distributed",
     "benchmark.gate",
     "benchmark.gate_relative",
+    "benchmark.grpc",
     "benchmark.http3",
     "benchmark.lab",
     "benchmark.lab_release",
     "benchmark.latency",
     "benchmark.load",
     "benchmark.scenarios",
+    "benchmark.workers",
     "build",
     "build.default_branch",
     "build.plan",

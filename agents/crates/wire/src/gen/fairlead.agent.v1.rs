@@ -876,6 +876,10 @@ pub struct BenchmarkPlan {
     /// Impairment of the link between clients and proxies, for the scenario packet loss.
     #[prost(message, optional, tag = "43")]
     pub link: ::core::option::Option<BenchmarkLink>,
+    /// Threads that generate load; zero: half of the cores, or all of them for a target on another machine. Needs the capability
+    /// "benchmark.workers".
+    #[prost(uint32, tag = "44")]
+    pub workers: u32,
     /// Set: this server has a part in a run of several servers. Needs the capability "benchmark.distributed".
     #[prost(message, optional, tag = "50")]
     pub part: ::core::option::Option<BenchmarkPart>,
@@ -941,18 +945,21 @@ pub struct BenchmarkLink {
     pub delay_ms: u32,
 }
 /// App of the lab.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct BenchmarkLab {
     #[prost(uint32, tag = "1")]
     pub response_bytes: u32,
     #[prost(uint32, tag = "2")]
     pub response_delay_ms: u32,
-    /// Every n-th request gets status 503; zero: none.
+    /// Every n-th request gets status 503, or status 14 of gRPC; zero: none.
     #[prost(uint32, tag = "3")]
     pub error_every: u32,
     /// Program that answers instead of the lab's own app. Needs the capability "benchmark.scenarios".
     #[prost(enumeration = "BenchmarkServer", tag = "40")]
     pub server: i32,
+    /// Live release of the app, for the server RELEASE only.
+    #[prost(string, tag = "41")]
+    pub release_id: ::prost::alloc::string::String,
 }
 /// Complete status of the server. Sent after every change and every 30 s.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -1323,7 +1330,7 @@ pub struct BenchmarkRow {
     pub network_path: i32,
     #[prost(enumeration = "BenchmarkPhase", tag = "20")]
     pub phase: i32,
-    /// Errors by kind: "connect", "tls", "timeout", "closed", "malformed", "3xx", "4xx", "5xx".
+    /// Errors by kind: "connect", "tls", "timeout", "closed", "malformed", "3xx", "4xx", "5xx", "grpc_status".
     #[prost(btree_map = "string, uint64", tag = "21")]
     pub failures: ::prost::alloc::collections::BTreeMap<
         ::prost::alloc::string::String,
@@ -1910,6 +1917,8 @@ pub enum BenchmarkServer {
     NodeCluster = 1,
     Uvicorn = 2,
     Puma = 3,
+    /// Copy of the app's live release. Needs the capability "benchmark.lab_release".
+    Release = 4,
 }
 impl BenchmarkServer {
     /// String value of the enum field names used in the ProtoBuf definition.
@@ -1922,6 +1931,7 @@ impl BenchmarkServer {
             Self::NodeCluster => "BENCHMARK_SERVER_NODE_CLUSTER",
             Self::Uvicorn => "BENCHMARK_SERVER_UVICORN",
             Self::Puma => "BENCHMARK_SERVER_PUMA",
+            Self::Release => "BENCHMARK_SERVER_RELEASE",
         }
     }
     /// Creates an enum from field names used in the ProtoBuf definition.
@@ -1931,6 +1941,7 @@ impl BenchmarkServer {
             "BENCHMARK_SERVER_NODE_CLUSTER" => Some(Self::NodeCluster),
             "BENCHMARK_SERVER_UVICORN" => Some(Self::Uvicorn),
             "BENCHMARK_SERVER_PUMA" => Some(Self::Puma),
+            "BENCHMARK_SERVER_RELEASE" => Some(Self::Release),
             _ => None,
         }
     }
@@ -2002,6 +2013,9 @@ pub enum BenchmarkProtocol {
     Http3 = 3,
     /// HTTP/1.1 without TLS; for the lab only.
     Http1Cleartext = 4,
+    /// Unary calls over HTTP/2 with TLS, and without it for the target DIRECT. A plan with it has no other protocol, and the bodies of
+    /// its requests are messages in base64. Needs the capability "benchmark.grpc".
+    Grpc = 5,
 }
 impl BenchmarkProtocol {
     /// String value of the enum field names used in the ProtoBuf definition.
@@ -2015,6 +2029,7 @@ impl BenchmarkProtocol {
             Self::Http2 => "BENCHMARK_PROTOCOL_HTTP2",
             Self::Http3 => "BENCHMARK_PROTOCOL_HTTP3",
             Self::Http1Cleartext => "BENCHMARK_PROTOCOL_HTTP1_CLEARTEXT",
+            Self::Grpc => "BENCHMARK_PROTOCOL_GRPC",
         }
     }
     /// Creates an enum from field names used in the ProtoBuf definition.
@@ -2025,6 +2040,7 @@ impl BenchmarkProtocol {
             "BENCHMARK_PROTOCOL_HTTP2" => Some(Self::Http2),
             "BENCHMARK_PROTOCOL_HTTP3" => Some(Self::Http3),
             "BENCHMARK_PROTOCOL_HTTP1_CLEARTEXT" => Some(Self::Http1Cleartext),
+            "BENCHMARK_PROTOCOL_GRPC" => Some(Self::Grpc),
             _ => None,
         }
     }
@@ -2330,8 +2346,10 @@ pub enum NetworkPath {
     /// With sockets of the app's own network, which its shim hands over.
     OwnNetwork = 2,
     UnixSocket = 3,
+    /// Over the loopback of a bench namespace, which holds a copy of the app, the clients and the proxies.
+    BenchNamespace = 4,
     /// From clients on other servers: over the network between servers to the proxy, and from there to the app.
-    BetweenServers = 4,
+    BetweenServers = 5,
 }
 impl NetworkPath {
     /// String value of the enum field names used in the ProtoBuf definition.
@@ -2344,6 +2362,7 @@ impl NetworkPath {
             Self::SharedNetwork => "NETWORK_PATH_SHARED_NETWORK",
             Self::OwnNetwork => "NETWORK_PATH_OWN_NETWORK",
             Self::UnixSocket => "NETWORK_PATH_UNIX_SOCKET",
+            Self::BenchNamespace => "NETWORK_PATH_BENCH_NAMESPACE",
             Self::BetweenServers => "NETWORK_PATH_BETWEEN_SERVERS",
         }
     }
@@ -2354,6 +2373,7 @@ impl NetworkPath {
             "NETWORK_PATH_SHARED_NETWORK" => Some(Self::SharedNetwork),
             "NETWORK_PATH_OWN_NETWORK" => Some(Self::OwnNetwork),
             "NETWORK_PATH_UNIX_SOCKET" => Some(Self::UnixSocket),
+            "NETWORK_PATH_BENCH_NAMESPACE" => Some(Self::BenchNamespace),
             "NETWORK_PATH_BETWEEN_SERVERS" => Some(Self::BetweenServers),
             _ => None,
         }

@@ -88,6 +88,7 @@ export function compareFacts(before: Facts, after: Facts): FactChange[] {
     Requests: requestsText(plan.load),
     'Think time': `${plan.load.thinkTimeMs} ms`,
     Stages: stagesText(plan.load),
+    Workers: plan.load.workers === undefined ? 'automatic' : String(plan.load.workers),
     Rate: plan.requestsPerSecond === null ? 'closed loop' : `${plan.requestsPerSecond} requests/s`,
   });
   const [old, now] = [describe(before), describe(after)];

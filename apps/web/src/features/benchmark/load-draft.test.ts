@@ -11,12 +11,15 @@ test('a load is the same after it was a draft', () => {
     thinkTimeMs: 20,
     stages: [{ durationMs: 2500, requestsPerSecond: 30 }],
   };
-  expect(loadOf(load.requests.map(requestDraftOf), '20', load.stages.map(stageDraftOf))).toEqual(load);
+  expect(loadOf(load.requests.map(requestDraftOf), '20', load.stages.map(stageDraftOf), '2')).toEqual({
+    ...load,
+    workers: 2,
+  });
   expect(planOf({ ...draftOf(), path: '/old', load }).plan).toMatchObject({ path: '/', load });
 });
 
 test('a field without a valid value makes the load incomplete', () => {
-  expect(loadOf([emptyRequest], '', [emptyStage])).not.toBeNull();
+  expect(loadOf([emptyRequest], '', [emptyStage], '')).not.toBeNull();
   for (const change of [
     { path: 'x' },
     { path: '/a b' },
@@ -24,11 +27,12 @@ test('a field without a valid value makes the load incomplete', () => {
     { weight: '1001' },
     { headers: 'no colon' },
   ]) {
-    expect(loadOf([{ ...emptyRequest, ...change }], '', []), JSON.stringify(change)).toBeNull();
+    expect(loadOf([{ ...emptyRequest, ...change }], '', [], ''), JSON.stringify(change)).toBeNull();
   }
   expect(requestFaults({ ...emptyRequest, headers: 'Cookie: a' }).headers).toContain('credentials');
-  expect(loadOf([], '-1', [])).toBeNull();
-  expect(loadOf([], '', [{ ...emptyStage, seconds: '' }])).toBeNull();
-  expect(loadOf([], '', [{ ...emptyStage, rate: '1.5' }])).toBeNull();
+  expect(loadOf([], '-1', [], '')).toBeNull();
+  expect(loadOf([], '', [{ ...emptyStage, seconds: '' }], '')).toBeNull();
+  expect(loadOf([], '', [{ ...emptyStage, rate: '1.5' }], '')).toBeNull();
+  for (const workers of ['0', '65', 'all']) expect(loadOf([], '', [], workers), workers).toBeNull();
   expect(planOf({ ...draftOf(), load: null }).isComplete).toBe(false);
 });

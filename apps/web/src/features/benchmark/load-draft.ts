@@ -1,5 +1,5 @@
 // State of the fields of a plan's load. Pure.
-import { headerFault, loadMethods } from '@fairlead/core/benchmark/load';
+import { headerFault, loadMethods, WORKERS_MAX } from '@fairlead/core/benchmark/load';
 import type { BenchmarkLoad, LoadRequest } from '@fairlead/core/benchmark/schema';
 
 export interface RequestDraft {
@@ -17,6 +17,7 @@ export interface StageDraft {
 }
 
 export const emptyRequest: RequestDraft = { method: 'GET', path: '/', weight: '1', headers: '', body: '' };
+export const emptyCall: RequestDraft = { ...emptyRequest, method: 'POST' };
 export const emptyStage: StageDraft = { seconds: '10', rate: '200' };
 
 export const methodOptions = loadMethods.map((value) => ({ value, label: value }));
@@ -68,16 +69,22 @@ export function thinkTimeFault(text: string): string | undefined {
   return text === '' || text === '0' || isWhole(text, 60_000) ? undefined : 'Enter 0 to 60000 milliseconds.';
 }
 
-/** Returns null while a field is invalid. */
+export function workersFault(text: string): string | undefined {
+  return text === '' || isWhole(text, WORKERS_MAX) ? undefined : `Enter a number from 1 to ${WORKERS_MAX}.`;
+}
+
+/** Returns null while a field is invalid. `workers` is empty for the automatic number. */
 export function loadOf(
   requests: readonly RequestDraft[],
   thinkTime: string,
   stages: readonly StageDraft[],
+  workers: string,
 ): BenchmarkLoad | null {
   const isWrong =
     requests.some((each) => Object.keys(requestFaults(each)).length > 0) ||
     stages.some((each) => Object.keys(stageFaults(each)).length > 0) ||
-    thinkTimeFault(thinkTime) !== undefined;
+    thinkTimeFault(thinkTime) !== undefined ||
+    workersFault(workers) !== undefined;
   if (isWrong) return null;
   return {
     requests: requests.map(({ method, path, weight, headers, body }) => ({
@@ -90,6 +97,7 @@ export function loadOf(
       durationMs: Math.round(Number(seconds) * 1000),
       requestsPerSecond: Number(rate),
     })),
+    ...(workers === '' ? {} : { workers: Number(workers) }),
   };
 }
 

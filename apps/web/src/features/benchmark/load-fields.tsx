@@ -8,6 +8,7 @@ import { useState } from 'react';
 import { ChoiceField, TextField } from '../../common/form/fields.tsx';
 import { Line, useRows } from '../../common/form/list-card.tsx';
 import {
+  emptyCall,
   emptyRequest,
   emptyStage,
   loadOf,
@@ -20,6 +21,7 @@ import {
   stageFaults,
   takesBody,
   thinkTimeFault,
+  workersFault,
 } from './load-draft.ts';
 import type { ImportResult } from './load-import.ts';
 
@@ -31,25 +33,28 @@ export interface LoadFieldsProps {
   readonly first: BenchmarkLoad;
   /** Hosts of the app: requests to other hosts are not imported. */
   readonly hosts: readonly string[];
+  /** True: each request is a gRPC call, and its body a message in base64. */
+  readonly isGrpc: boolean;
   /** Errors of the server by field, such as `requests.0`; empty: of the load. */
   readonly errorOf: (field: string) => string | undefined;
   /** Null while a field is invalid. */
   readonly onChange: (load: BenchmarkLoad | null) => void;
 }
 
-export function LoadFields({ first, hosts, errorOf, onChange }: LoadFieldsProps) {
+export function LoadFields({ first, hosts, isGrpc, errorOf, onChange }: LoadFieldsProps) {
   const [requests, setRequests] = useState(() => first.requests.map(requestDraftOf));
   const [stages, setStages] = useState(() => first.stages.map(stageDraftOf));
   const [thinkTime, setThinkTime] = useState(first.thinkTimeMs === 0 ? '' : String(first.thinkTimeMs));
+  const [workers, setWorkers] = useState(first.workers === undefined ? '' : String(first.workers));
   // Key of the list: an import replaces its fields.
   const [list, setList] = useState(0);
   const changeRequests = (next: RequestDraft[]) => {
     setRequests(next);
-    onChange(loadOf(next, thinkTime, stages));
+    onChange(loadOf(next, thinkTime, stages, workers));
   };
   const changeStages = (next: StageDraft[]) => {
     setStages(next);
-    onChange(loadOf(requests, thinkTime, next));
+    onChange(loadOf(requests, thinkTime, next, workers));
   };
   const adopt = (imported: BenchmarkLoad['requests']) => {
     changeRequests(imported.map(requestDraftOf));
@@ -59,7 +64,7 @@ export function LoadFields({ first, hosts, errorOf, onChange }: LoadFieldsProps)
     <>
       <fieldset className="flex flex-col gap-3">
         <legend className="mb-1.5 font-medium">Requests</legend>
-        <RequestRows key={list} first={requests} errorOf={errorOf} onChange={changeRequests} />
+        <RequestRows key={list} first={requests} isGrpc={isGrpc} errorOf={errorOf} onChange={changeRequests} />
         <ImportRequests hosts={hosts} onImport={adopt} />
       </fieldset>
       <fieldset className="flex flex-col gap-3">
@@ -71,7 +76,17 @@ export function LoadFields({ first, hosts, errorOf, onChange }: LoadFieldsProps)
           value={thinkTime}
           onValue={(text) => {
             setThinkTime(text);
-            onChange(loadOf(requests, text, stages));
+            onChange(loadOf(requests, text, stages, workers));
+          }}
+        />
+        <TextField
+          label="Workers"
+          hint="Threads that generate load. Default: half of the server’s cores, because app and proxy need the others."
+          error={workersFault(workers)}
+          value={workers}
+          onValue={(text) => {
+            setWorkers(text);
+            onChange(loadOf(requests, thinkTime, stages, text));
           }}
         />
         <StageRows first={stages} errorOf={errorOf} onChange={changeStages} />
@@ -87,11 +102,15 @@ interface RowsProps<Draft> {
   readonly onChange: (drafts: Draft[]) => void;
 }
 
-function RequestRows({ first, errorOf, onChange }: RowsProps<RequestDraft>) {
+function RequestRows({ first, isGrpc, errorOf, onChange }: RowsProps<RequestDraft> & { readonly isGrpc: boolean }) {
   const { rows, add, remove, change } = useRows<RequestDraft>(first, onChange);
   return (
     <>
-      {rows.length === 0 ? <p className="text-ink-faint text-sm">Default: one GET of the path.</p> : null}
+      {rows.length === 0 ? (
+        <p className="text-ink-faint text-sm">
+          {isGrpc ? 'Default: calls of the path with an empty message.' : 'Default: one GET of the path.'}
+        </p>
+      ) : null}
       {rows.map(({ key, item }, at) => {
         const faults = requestFaults(item);
         return (
@@ -128,12 +147,19 @@ function RequestRows({ first, errorOf, onChange }: RowsProps<RequestDraft>) {
               onValue={(headers) => change(key, { ...item, headers })}
             />
             {takesBody(item.method) ? (
-              <Lines label="Body" value={item.body} onValue={(body) => change(key, { ...item, body })} />
+              <Lines
+                label={isGrpc ? 'Message' : 'Body'}
+                hint={isGrpc ? 'In base64.' : undefined}
+                value={item.body}
+                onValue={(body) => change(key, { ...item, body })}
+              />
             ) : null}
           </Line>
         );
       })}
-      {rows.length >= REQUESTS_MAX ? null : <AddButton label="Add request" onAdd={() => add(emptyRequest)} />}
+      {rows.length >= REQUESTS_MAX ? null : (
+        <AddButton label="Add request" onAdd={() => add(isGrpc ? emptyCall : emptyRequest)} />
+      )}
     </>
   );
 }
@@ -176,7 +202,7 @@ function AddButton({ label, onAdd }: { readonly label: string; readonly onAdd: (
 
 interface LinesProps {
   readonly label: string;
-  readonly hint?: string;
+  readonly hint?: string | undefined;
   readonly error?: string | undefined;
   readonly value: string;
   readonly onValue: (text: string) => void;

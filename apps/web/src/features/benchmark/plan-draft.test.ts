@@ -1,6 +1,6 @@
 import { planFaults } from '@fairlead/core/benchmark/plan';
 import { expect, test } from 'vitest';
-import { choicesWith, draftOf, planOf, withScenario, withServer, withUpstream } from './plan-draft.ts';
+import { choicesWith, draftOf, planOf, withProtocols, withScenario, withServer, withUpstream } from './plan-draft.ts';
 
 test('a draft keeps what the form does not show', () => {
   const plan = { ...planOf(draftOf()).plan, host: 'shop.example.test', warmupMs: 0, targets: ['proxy' as const] };
@@ -51,6 +51,20 @@ test('packet loss and a wake have no rate, and an app server stays in the matrix
   for (const other of [withServer(copy, 'own'), withScenario(copy, 'burst'), withScenario(copy, 'latency')]) {
     expect(planOf(other).plan).toMatchObject({ path: '/', labApp: { server: 'own' } });
   }
+});
+
+test('gRPC is chosen by itself, and leaves out what can not be measured over it', () => {
+  const lab = withUpstream(draftOf(), 'lab');
+  const mixed = { ...lab, targets: ['proxy', 'h2o'] as const, connection: 'fresh' as const, server: 'puma' as const };
+  const calls = withProtocols(mixed, ['http1', 'http2', 'grpc']);
+  expect(calls).toMatchObject({ protocols: ['grpc'], targets: ['proxy'], connection: 'reused', server: 'own' });
+  expect(planFaults(planOf(calls).plan)).toEqual([]);
+  expect(withProtocols(calls, ['http2', 'grpc']).protocols).toEqual(['http2']);
+  expect(withProtocols(calls, []).protocols).toEqual([]);
+  expect(withProtocols(lab, ['http1']).protocols).toEqual(['http1']);
+  const live = withProtocols({ ...draftOf(), path: '/shop.Cart/Get' }, ['http1', 'grpc']);
+  expect(planFaults(planOf(live).plan)).toEqual([]);
+  expect(planFaults(planOf({ ...live, path: '/' }).plan)).toMatchObject([{ field: 'path' }]);
 });
 
 test('a choice offers the value of an uploaded plan', () => {

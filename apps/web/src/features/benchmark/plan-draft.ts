@@ -1,6 +1,6 @@
 // State of a plan's form, and fields that a choice changes with it. It keeps fields that the form doesn't show, such as the
 // host of an uploaded plan. Pure.
-import { plainPlan } from '@fairlead/core/benchmark/plan';
+import { plainPlan, speaks } from '@fairlead/core/benchmark/plan';
 import type { BenchmarkPlan } from '@fairlead/core/benchmark/schema';
 import { parseConcurrency } from './results.ts';
 
@@ -146,6 +146,17 @@ export function withScenario(draft: PlanDraft, scenario: PlanDraft['scenario']):
     protocols: ['http1'],
     targets: proxyScenarios.includes(scenario) ? ['proxy'] : withUpstreamTargets(draft),
   };
+}
+
+/** Chooses protocols. gRPC is measured by itself, by targets that forward it, and each of its calls is a POST request. */
+export function withProtocols(draft: PlanDraft, protocols: PlanDraft['protocols']): PlanDraft {
+  const isAdded = protocols.includes('grpc') && !draft.protocols.includes('grpc');
+  if (!isAdded) {
+    const isMixed = protocols.length > 1;
+    return { ...draft, protocols: isMixed ? protocols.filter((protocol) => protocol !== 'grpc') : protocols };
+  }
+  const targets = draft.targets.filter((target) => speaks(target, 'grpc'));
+  return { ...draft, protocols: ['grpc'], targets, connection: 'reused', server: 'own' };
 }
 
 /** A scenario of an app leaves only the proxy as its target. The next one measures the app directly again. */

@@ -4,7 +4,15 @@ import { LAB_SERVERS, LIVE_CONCURRENCY_MAX, plainPlan, TARGETS } from '@fairlead
 import { Checkbox, Field, Input, Select } from '@fairlead/ui/input';
 import dynamic from 'next/dynamic';
 import { ALL_METRICS } from '../../common/threshold/threshold-draft.ts';
-import { choicesWith, type PlanDraft, scenariosOf, withScenario, withServer, withUpstream } from './plan-draft.ts';
+import {
+  choicesWith,
+  type PlanDraft,
+  scenariosOf,
+  withProtocols,
+  withScenario,
+  withServer,
+  withUpstream,
+} from './plan-draft.ts';
 import {
   labServerLabel,
   parseConcurrency,
@@ -29,8 +37,9 @@ export interface PlanFieldsProps {
   readonly errorOf: (field: string) => string | undefined;
 }
 
-const PROTOCOLS = ['http1', 'http2', 'http3'] as const;
-const LAB_PROTOCOLS = ['http1', 'http1-cleartext', 'http2', 'http3'] as const;
+const PROTOCOLS = ['http1', 'http2', 'http3', 'grpc'] as const;
+const LAB_PROTOCOLS = ['http1', 'http1-cleartext', 'http2', 'http3', 'grpc'] as const;
+const CALL_HINT = 'Service and method, such as /shop.Cart/Get. The message is empty; add a request for another one.';
 const CONCURRENCY_MAX = 20_000;
 const SECONDS = [1, 2, 5, 10, 30];
 const ROUNDS = [1, 3, 5, 9];
@@ -38,6 +47,7 @@ const ROUNDS = [1, 3, 5, 9];
 export function PlanFields({ draft, hosts, onDraft, errorOf }: PlanFieldsProps) {
   const isLab = draft.upstream === 'lab';
   const copies = isLab && draft.server === 'release';
+  const isGrpc = draft.protocols.includes('grpc');
   const hasRequests = draft.load?.requests.length !== 0;
   const isList = parseConcurrency(draft.concurrency) !== null;
   return (
@@ -151,7 +161,7 @@ export function PlanFields({ draft, hosts, onDraft, errorOf }: PlanFieldsProps) 
         ) : null}
         <Field
           label="Path"
-          hint={hasRequests ? 'Not used: requests have their own paths.' : undefined}
+          hint={hasRequests ? 'Not used: requests have their own paths.' : isGrpc && !isLab ? CALL_HINT : undefined}
           error={errorOf('path')}
           className="sm:col-span-2"
         >
@@ -240,6 +250,7 @@ export function PlanFields({ draft, hosts, onDraft, errorOf }: PlanFieldsProps) 
       <LoadFields
         first={draft.load ?? plainPlan.load}
         hosts={hosts}
+        isGrpc={isGrpc}
         errorOf={(field) => errorOf(field === '' ? 'load' : `load.${field}`)}
         onChange={(load) => onDraft({ ...draft, load })}
       />
@@ -248,8 +259,9 @@ export function PlanFields({ draft, hosts, onDraft, errorOf }: PlanFieldsProps) 
         all={isLab ? LAB_PROTOCOLS : PROTOCOLS}
         chosen={draft.protocols}
         labels={protocolLabel}
+        hint="gRPC: unary calls over HTTP/2, measured by themselves."
         error={errorOf('protocols')}
-        onChosen={(protocols) => onDraft({ ...draft, protocols })}
+        onChosen={(protocols) => onDraft(withProtocols(draft, protocols))}
       />
       {isLab ? (
         <Choices
@@ -289,11 +301,12 @@ interface ChoicesProps<Name extends string> {
   readonly all: readonly Name[];
   readonly chosen: readonly Name[];
   readonly labels: Readonly<Record<Name, string>>;
+  readonly hint?: string;
   readonly error: string | undefined;
   readonly onChosen: (chosen: readonly Name[]) => void;
 }
 
-function Choices<Name extends string>({ legend, all, chosen, labels, error, onChosen }: ChoicesProps<Name>) {
+function Choices<Name extends string>({ legend, all, chosen, labels, hint, error, onChosen }: ChoicesProps<Name>) {
   return (
     <fieldset className="flex flex-wrap gap-x-6 gap-y-2">
       <legend className="mb-1.5 font-medium">{legend}</legend>
@@ -307,6 +320,7 @@ function Choices<Name extends string>({ legend, all, chosen, labels, error, onCh
           }
         />
       ))}
+      {hint === undefined ? null : <p className="w-full text-ink-faint text-sm">{hint}</p>}
       {error === undefined ? null : <p className="w-full text-bad-text text-sm">{error}</p>}
     </fieldset>
   );

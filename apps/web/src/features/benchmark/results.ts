@@ -37,6 +37,7 @@ export const protocolLabel: Record<ResultRow['protocol'], string> = {
   http2: 'HTTP/2',
   http3: 'HTTP/3',
   'http1-cleartext': 'HTTP/1.1 without TLS',
+  grpc: 'gRPC',
 };
 
 export const scenarioLabel: Record<BenchmarkPlan['scenario'], string> = {

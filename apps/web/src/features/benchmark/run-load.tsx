@@ -1,14 +1,15 @@
-// Load of a run beyond one GET: its requests, think time and stages. Values of headers and bodies are not in a run.
+// Load of a run beyond one GET: its requests, think time, stages and workers. Values of headers and bodies are not in a run.
 import { Card, CardHeader, Facts } from '@fairlead/ui/card';
 import type { BenchmarkDetail } from '../../api/types.ts';
 import { stagesText } from './load-text.ts';
 
 export function RunLoad({ load, requestsPerSecond }: BenchmarkDetail['plan']) {
-  const { requests, thinkTimeMs, stages } = load;
+  const { requests, thinkTimeMs, stages, workers } = load;
   const items = [
     ...requests.map((request, at) => ({ term: `Request ${at + 1}`, value: describeRequest(request) })),
     ...(thinkTimeMs === 0 ? [] : [{ term: 'Think time', value: `${thinkTimeMs} ms` }]),
     ...(stages.length === 0 ? [] : [{ term: 'Stages', value: `From ${requestsPerSecond}/s to ${stagesText(load)}` }]),
+    ...(workers === undefined ? [] : [{ term: 'Workers', value: String(workers) }]),
   ];
   if (items.length === 0) return null;
   return (

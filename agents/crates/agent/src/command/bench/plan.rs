@@ -192,6 +192,7 @@ fn protocol_label(protocol: BenchmarkProtocol) -> &'static str {
         BenchmarkProtocol::Http2 => "HTTP/2",
         BenchmarkProtocol::Http3 => "HTTP/3",
         BenchmarkProtocol::Http1Cleartext => "HTTP without TLS",
+        BenchmarkProtocol::Grpc => "gRPC",
     }
 }
 

@@ -1,0 +1,212 @@
+//! Unary gRPC calls of the load generator, over HTTP/2. A call succeeds if its HTTP status is 200, its `grpc-status` is 0 and its
+//! response is one whole message.
+
+use std::rc::Rc;
+
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use bytes::Bytes;
+use h2::RecvStream;
+use h2::client::SendRequest;
+use http::{HeaderMap, Request, Response as HttpResponse, StatusCode, Version};
+
+use crate::client::{LoadTarget, Shared};
+use crate::failure::{FailureKind, RequestError};
+use crate::http2::{Http2, failure};
+use crate::multiplexed::{Driver, Multiplexed, MultiplexedRequest};
+use crate::response::Response;
+
+/// Compressed flag and length of a message.
+const PREFIX_BYTES: usize = 5;
+const STATUS: &str = "grpc-status";
+
+pub(crate) struct Grpc;
+
+impl Multiplexed for Grpc {
+    const VERSION: Version = Version::HTTP_2;
+    type Sender = SendRequest<Bytes>;
+
+    async fn connect(shared: &Shared) -> Result<(Self::Sender, Driver), RequestError> {
+        Http2::connect(shared).await
+    }
+
+    async fn ready(sender: &mut Self::Sender) -> Result<(), RequestError> {
+        Http2::ready(sender).await
+    }
+
+    async fn send(sender: &mut Self::Sender, request: &MultiplexedRequest) -> Result<Response, RequestError> {
+        let response = Http2::begin(sender, request).await?;
+        let http_status = response.status();
+        let (trailers, messages) = receive(response).await?;
+        Ok(Response {
+            status: http_status.as_u16(),
+            body_bytes: messages.received,
+            closes: false,
+            // A response of a proxy may have no status of gRPC.
+            grpc: (http_status == StatusCode::OK).then(|| GrpcOutcome::of(&trailers, &messages)),
+        })
+    }
+
+    fn requests(destination: &LoadTarget) -> Result<Rc<[MultiplexedRequest]>, RequestError> {
+        let LoadTarget { path, requests, .. } = destination;
+        if requests.is_empty() {
+            return Ok([call(destination, path, &[], "")?].into());
+        }
+        requests.iter().map(|each| call(destination, &each.path, &each.headers, &each.body)).collect()
+    }
+}
+
+/// Encodes a call. `message` is in base64.
+fn call(
+    destination: &LoadTarget,
+    path: &str,
+    headers: &[(String, String)],
+    message: &str,
+) -> Result<MultiplexedRequest, RequestError> {
+    let malformed = |error: String| RequestError::new(FailureKind::Malformed, error);
+    let message = BASE64_STANDARD.decode(message);
+    let message = message.map_err(|error| malformed(format!("the message of a gRPC call is not base64: {error}")))?;
+    let scheme = if destination.tls.is_some() { "https" } else { "http" };
+    let uri = format!("{scheme}://{}{path}", destination.authority);
+    let mut head = Request::builder().method("POST").version(Grpc::VERSION).uri(uri).header("te", "trailers");
+    let is_set = |name: &str| headers.iter().any(|(own, _)| own.eq_ignore_ascii_case(name));
+    for (name, value) in [("content-type", "application/grpc"), ("user-agent", "fairlead-bench")] {
+        if !is_set(name) {
+            head = head.header(name, value);
+        }
+    }
+    for (name, value) in headers {
+        head = head.header(name, value);
+    }
+    let head = head.body(()).map_err(|error| malformed(error.to_string()))?;
+    let length = u32::try_from(message.len()).map_err(|error| malformed(error.to_string()))?;
+    Ok(MultiplexedRequest { head, body: [&[0], &length.to_be_bytes()[..], &message].concat().into() })
+}
+
+/// Reads a response to its end. A response without a body has its trailers in the head.
+async fn receive(response: HttpResponse<RecvStream>) -> Result<(HeaderMap, MessageReader), RequestError> {
+    let (head, mut body) = response.into_parts();
+    let mut messages = MessageReader::default();
+    while let Some(data) = body.data().await {
+        let data = data.map_err(failure)?;
+        messages.read(&data);
+        body.flow_control().release_capacity(data.len()).map_err(failure)?;
+    }
+    let trailers = body.trailers().await.map_err(failure)?;
+    Ok((trailers.unwrap_or(head.headers), messages))
+}
+
+/// Outcome of a call with the HTTP status 200.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum GrpcOutcome {
+    /// Status 0 with one whole message.
+    Ok,
+    /// Another status.
+    Status(u32),
+    /// The response has no status, or one that is no number.
+    NoStatus,
+    /// Status 0 without exactly one whole message.
+    NoMessage,
+}
+
+impl GrpcOutcome {
+    fn of(trailers: &HeaderMap, messages: &MessageReader) -> Self {
+        let status = trailers.get(STATUS).and_then(|value| value.to_str().ok());
+        match status.and_then(|text| text.parse().ok()) {
+            None => Self::NoStatus,
+            Some(0) if messages.is_one() => Self::Ok,
+            Some(0) => Self::NoMessage,
+            Some(status) => Self::Status(status),
+        }
+    }
+
+    /// Returns the failure that it means, with a sentence; `None` for a success.
+    pub(crate) fn failure(self) -> Option<(FailureKind, String)> {
+        match self {
+            Self::Ok => None,
+            Self::Status(status) => Some((FailureKind::GrpcStatus, format!("it answered with gRPC status {status}"))),
+            Self::NoStatus => Some((FailureKind::GrpcStatus, "it answered without a gRPC status".to_owned())),
+            Self::NoMessage => {
+                Some((FailureKind::Malformed, "it answered with gRPC status 0, but not with one message".to_owned()))
+            }
+        }
+    }
+}
+
+/// Counter of the messages in a body, which needs no message in one piece.
+#[derive(Debug, Default)]
+struct MessageReader {
+    /// Bytes of the body.
+    received: u64,
+    /// Messages that have begun.
+    begun: u64,
+    /// Read bytes of a prefix, which may arrive in pieces.
+    prefix: Vec<u8>,
+    /// Bytes of the last message that are still to come.
+    left: u64,
+}
+
+impl MessageReader {
+    fn read(&mut self, mut data: &[u8]) {
+        self.received += data.len() as u64;
+        while !data.is_empty() {
+            if self.left > 0 {
+                let taken = usize::try_from(self.left).unwrap_or(usize::MAX).min(data.len());
+                data = &data[taken..];
+                self.left -= taken as u64;
+                continue;
+            }
+            let taken = (PREFIX_BYTES - self.prefix.len()).min(data.len());
+            self.prefix.extend_from_slice(&data[..taken]);
+            data = &data[taken..];
+            if let [_, length @ ..] = self.prefix.as_slice()
+                && let Ok(length) = length.try_into()
+            {
+                self.left = u32::from_be_bytes(length).into();
+                self.begun += 1;
+                self.prefix.clear();
+            }
+        }
+    }
+
+    fn is_one(&self) -> bool {
+        self.begun == 1 && self.left == 0 && self.prefix.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(body: &[u8], piece: usize) -> MessageReader {
+        let mut messages = MessageReader::default();
+        body.chunks(piece).for_each(|data| messages.read(data));
+        messages
+    }
+
+    #[test]
+    fn messages_are_counted_however_their_bytes_arrive() {
+        let one = [&[0, 0, 0, 1, 4], [b'x'; 260].as_slice()].concat();
+        let (empty, two) = ([0; 5], [one.as_slice(), &[0; 5]].concat());
+        for piece in [1, 2, 4, 5, 6, 7, 300] {
+            assert!(read(&one, piece).is_one() && read(&empty, piece).is_one(), "pieces of {piece}");
+            for wrong in [&[][..], &one[..one.len() - 1], &one[..3], &two, &[one.as_slice(), &[0]].concat()] {
+                assert!(!read(wrong, piece).is_one(), "{} bytes in pieces of {piece}", wrong.len());
+            }
+        }
+        assert_eq!(read(&two, 7).received, 270);
+    }
+
+    #[test]
+    fn only_status_0_with_a_message_is_a_success() {
+        let outcome = |status: Option<&'static str>, body: &[u8]| {
+            let fields = status.map(|status| (http::HeaderName::from_static(STATUS), status.parse().unwrap()));
+            GrpcOutcome::of(&fields.into_iter().collect(), &read(body, 9)).failure().map(|(kind, _)| kind)
+        };
+        assert_eq!(outcome(Some("0"), &[0; 5]), None);
+        assert_eq!(outcome(Some("0"), &[]), Some(FailureKind::Malformed));
+        for status in [Some("14"), Some(""), Some("ok"), None] {
+            assert_eq!(outcome(status, &[0; 5]), Some(FailureKind::GrpcStatus), "{status:?}");
+        }
+    }
+}
