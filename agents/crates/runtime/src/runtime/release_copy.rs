@@ -77,7 +77,7 @@ impl ManagedCopy {
 struct CopyLife {
     stop: mpsc::UnboundedSender<Duration>,
     stop_timeout: Duration,
-    /// How it ended, as the end of a sentence.
+    /// Set at its end: the way it ended, as the end of a sentence.
     end: watch::Receiver<Option<String>>,
 }
 
