@@ -73,8 +73,7 @@ pub async fn run_part(
         let mut started = None;
         let measured = take(part.role, &cell, &cancel, &mut orders, position, observer, &mut started).await?;
         drop(turn);
-        let row =
-            BenchmarkRow { start_unix_us: started, ..row(position, step, targets.network_path, &cell, measured) };
+        let row = BenchmarkRow { start_unix_us: started, ..row(position, step, targets.network_path, &cell, measured) };
         observer.row(&row);
         rows.push(row);
     }
@@ -99,9 +98,10 @@ async fn take(
         }
         observer.ready(position + 1);
         let start = wait_for_start(orders, position).await?;
-        start.checked_sub(cell.warmup).filter(|begin| *begin >= Instant::now()).ok_or_else(|| {
-            BenchError::Part("The start of the row reached it too late".to_owned())
-        })
+        start
+            .checked_sub(cell.warmup)
+            .filter(|begin| *begin >= Instant::now())
+            .ok_or_else(|| BenchError::Part("The start of the row reached it too late".to_owned()))
     };
     let on_start = || *started = Some(clock::unix_us());
     match role {

@@ -122,8 +122,7 @@ async fn servers_take_each_row_at_the_named_time_and_count_what_the_app_served()
         let plan = BenchmarkPlan { warmup: Duration::ZERO, ..paced(clients) };
         join(plan, part, Targets::default(), &cancel)
     };
-    let proxy =
-        ProxyTarget { address, roots: vec![authority.root_der().to_vec()], pid: Some(std::process::id()) };
+    let proxy = ProxyTarget { address, roots: vec![authority.root_der().to_vec()], pid: Some(std::process::id()) };
     let measure = BenchmarkPart { role: BenchmarkRole::Measure, ..load_part(&authority, Vec::new()) };
     let plan = BenchmarkPlan { warmup: Duration::ZERO, ..paced(5) };
     let local = Targets::of_app(Some(proxy), None, Vec::new());

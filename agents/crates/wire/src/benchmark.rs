@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use fairlead_model::{
     BenchmarkLoad, BenchmarkPart, BenchmarkPhase, BenchmarkPlan, BenchmarkProbe, BenchmarkProgram, BenchmarkProtocol,
-    BenchmarkRequest, BenchmarkRole, BenchmarkRow, BenchmarkScenario, BenchmarkStage, BenchmarkStatus, BenchmarkTarget, LabApp,
-    LabServer, LinkCondition, LinkReport, MachineNoise, NetworkPath, RowOrder, StateError,
+    BenchmarkRequest, BenchmarkRole, BenchmarkRow, BenchmarkScenario, BenchmarkStage, BenchmarkStatus, BenchmarkTarget,
+    LabApp, LabServer, LinkCondition, LinkReport, MachineNoise, NetworkPath, RowOrder, StateError,
 };
 
 use crate::agent;
@@ -122,7 +122,9 @@ fn part(at: &str, spec: agent::BenchmarkPart) -> Result<BenchmarkPart, StateErro
     within(at, "addresses", spec.addresses.len() as u64, 0, ADDRESSES_MAX)?;
     within(at, "ca_pem", spec.ca_pem.len() as u64, 0, CA_BYTES_MAX)?;
     let addresses = spec.addresses.iter().map(|address| {
-        address.parse().map_err(|_| wrong(&format!("{at}.addresses"), format!("holds `{address}`, which is no address")))
+        address
+            .parse()
+            .map_err(|_| wrong(&format!("{at}.addresses"), format!("holds `{address}`, which is no address")))
     });
     let addresses = addresses.collect::<Result<Vec<_>, _>>()?;
     if role == BenchmarkRole::Load && addresses.is_empty() {

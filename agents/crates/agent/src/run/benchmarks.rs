@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use fairlead_base::CancellationToken;
 use fairlead_bench::{
-    BenchError, MeasurementTurns, PartPlace, RunObserver, Targets, resume_plan, rows_measurable, rows_total, run_gate, run_part,
+    BenchError, MeasurementTurns, PartPlace, RunObserver, Targets, resume_plan, rows_measurable, rows_total, run_gate,
+    run_part,
 };
 use fairlead_lab::{Lab, LabError, LabSetup};
 use fairlead_model::{
