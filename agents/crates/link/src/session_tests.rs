@@ -8,7 +8,7 @@ use fairlead_wire::agent::{self, agent_envelope, gateway_envelope::Body};
 use super::{CloseReason, InspectRequest, LogRequest, PUSHES_IN_FLIGHT_MAX, Session, SessionAction, SessionEvent};
 
 fn start(now: Instant) -> Session {
-    let (session, actions) = Session::start(agent::Hello::default(), Version { epoch: 1, number: 5 }, now, || 42);
+    let (session, actions) = Session::start(agent::Hello::default(), Version { epoch: 1, number: 5 }, now, || 42_001);
     assert!(
         matches!(actions.as_slice(), [SessionAction::Send(body)] if matches!(**body, agent_envelope::Body::Hello(_)))
     );
