@@ -57,7 +57,13 @@ export type LabServerName = z.infer<typeof labServerSchema>;
  * Network path of connections to the app, those of the proxy and direct ones alike; `between-servers`: clients on other servers reach
  * the proxy over the network. Rows of different paths are never compared.
  */
-export const networkPathSchema = z.enum(['shared-network', 'own-network', 'unix-socket', 'bench-namespace', 'between-servers']);
+export const networkPathSchema = z.enum([
+  'shared-network',
+  'own-network',
+  'unix-socket',
+  'bench-namespace',
+  'between-servers',
+]);
 export const benchmarkStateSchema = z.enum(['queued', 'running', 'succeeded', 'failed', 'cancelled']);
 export type BenchmarkScenarioName = z.infer<typeof benchmarkScenarioSchema>;
 /** Starter of a run: a person, or the schedule of a saved plan. */

@@ -31,7 +31,16 @@ export async function loadBenchmarks(ctx: OrganizationCtx, serverId: string): Pr
       state: { in: ['queued', 'running'] },
     },
     select: {
-      ...{ id: true, appId: true, environmentId: true, serverId: true, state: true, createdAt: true, plan: true, facts: true },
+      ...{
+        id: true,
+        appId: true,
+        environmentId: true,
+        serverId: true,
+        state: true,
+        createdAt: true,
+        plan: true,
+        facts: true,
+      },
       ...{ loadRow: true, loadStartAt: true, loadPort: true },
       servers: {
         select: { serverId: true, role: true, clockOffsetUs: true },
