@@ -11,10 +11,10 @@ const proxyScenarios: readonly CreateBenchmarkInput['plan']['scenario'][] = ['ro
 
 const scenarioNeeds: AlsoNeeds<CreateBenchmarkInput> = {
   words:
-    'with the scenario `deploy` or `wake`, or a copy of the release: `deployment.write` in that environment, and what `deployment.restart` needs; with ' +
-    '`route-change` or `proxy-upgrade`: `server.write` in the organization; with load servers: `benchmark.write` in the ' +
-    'organization; with requests that may change data: ' +
-    '`deployment.write` in that environment',
+    'with the scenario `deploy` or `wake`, or a copy of the live release: `deployment.write` in that environment, and what ' +
+    '`deployment.restart` needs; with `route-change` or `proxy-upgrade`: `server.write` in the organization; with load ' +
+    'servers: `benchmark.write` in the organization; with requests that may change data: `deployment.write` in that ' +
+    'environment',
   permissions: ['deployment.write', 'server.write', 'benchmark.write'],
   denials: ['release.network_closed'],
   reads: ['appId', 'environmentId', 'plan', 'loadServerIds'],
@@ -43,7 +43,7 @@ export const createBenchmarkRules = {
   also: scenarioNeeds,
   protection: approver<CreateBenchmarkInput>(
     'in that environment; with `route-change` or `proxy-upgrade`, in each environment that has an app on its servers; with load ' +
-      'servers, in each that has an app on one of them',
+      'servers, in each environment that has an app on one of them',
     async (core, input) => {
       const placement = await findPlacement(core, input);
       if (placement === null) return [];

@@ -79,7 +79,7 @@ export const serverErrors = {
     'The server of the app can’t be a load server: its requests would not cross the network. Choose other servers.',
   ),
   'benchmark.load_server_failed': failed(
-    'A server of this run failed or lost its connection. Check that all are connected, then start a new run.',
+    'A server of this run failed or lost its connection. Check that all its servers are connected, then start a new run.',
     {
       retryable: true,
     },

@@ -1,4 +1,4 @@
-// Rules of a run of several servers: what it can measure, and its time limit. Pure; the browser uses it too, so it
+// Rules of a distributed run: what it can measure, and its time limit. Pure; the browser uses it too, so it
 // imports no schema.
 import { type PlanFault, rowsOf, timeLimitMs } from './plan.ts';
 import type { BenchmarkPlan } from './schema.ts';
@@ -12,7 +12,7 @@ export function distributionFaults(plan: BenchmarkPlan, loadServers: number): Pl
   const faults: PlanFault[] = [];
   const fault = (field: PlanFault['field'], message: string) => faults.push({ field, message });
   if (plan.upstream !== 'live') {
-    fault('targets', 'The lab runs on one server. Choose the upstream App, or no load servers.');
+    fault('targets', 'The lab runs on one server. Choose the upstream This app, or no load servers.');
   }
   if (plan.targets.some((target) => target !== 'proxy')) {
     fault(
@@ -36,7 +36,7 @@ export function distributionFaults(plan: BenchmarkPlan, loadServers: number): Pl
   return faults;
 }
 
-/** Returns the time limit of a run of several servers: each row also waits for the slowest of them. */
-export function sharedTimeLimitMs(plan: BenchmarkPlan): number {
+/** Returns the time limit of a distributed run: each row also waits for the slowest of them. */
+export function distributedTimeLimitMs(plan: BenchmarkPlan): number {
   return timeLimitMs(plan) + 20_000 * rowsOf(plan);
 }

@@ -3,7 +3,7 @@ import { errorTable } from '@fairlead/contract/errors';
 import { parseId } from '@fairlead/contract/ids';
 import { recordAudit } from '../audit/index.ts';
 import { forOrganization, notifyChange, type SystemCtx } from '../kernel/index.ts';
-import { sharedTimeLimitMs } from './distribution.ts';
+import { distributedTimeLimitMs } from './distribution.ts';
 import { failStalledRun } from './fail-stalled-run.ts';
 import { timeLimitMs } from './plan.ts';
 import { advanceQueues, serversOf } from './queue.ts';
@@ -45,7 +45,7 @@ export async function failOverdueBenchmarks(ctx: SystemCtx): Promise<number> {
   for (const run of runs) {
     if (run.servers.length > 0 && run.startedAt !== null && (await failStalledRun(ctx, run))) failed += 1;
   }
-  // A run of several servers is in the queue of each.
+  // A distributed run is in the queue of each.
   const queues = new Map<string, ActiveRun[]>();
   for (const run of runs) {
     for (const serverId of serversOf(run)) queues.set(serverId, [...(queues.get(serverId) ?? []), run]);
@@ -72,7 +72,7 @@ async function overdueOf(
   const nowMs = clock.now().getTime();
   const limitMs = (run: ActiveRun) => {
     const plan = storedPlanSchema.parse(run.plan);
-    return run.servers.length > 0 ? sharedTimeLimitMs(plan) : timeLimitMs(plan);
+    return run.servers.length > 0 ? distributedTimeLimitMs(plan) : timeLimitMs(plan);
   };
   const isOverdue = (run: ActiveRun, since: Date) => nowMs - since.getTime() >= limitMs(run);
   const started = queue.filter(({ startedAt }) => startedAt !== null);

@@ -81,7 +81,7 @@ export function LoadFields({ first, hosts, isGrpc, errorOf, onChange }: LoadFiel
         />
         <TextField
           label="Workers"
-          hint="Threads that generate load. Default: half of the server’s cores, because app and proxy need the others."
+          hint="Threads that generate load. Default: half of the server’s cores, or all cores of load servers."
           error={workersFault(workers)}
           value={workers}
           onValue={(text) => {

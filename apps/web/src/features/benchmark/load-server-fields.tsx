@@ -1,4 +1,4 @@
-// Chooses the servers that send the requests of a run together.
+// Chooses the load servers of a run.
 import { distributionFaults, LOAD_SERVERS_MAX } from '@fairlead/core/benchmark/distribution';
 import type { BenchmarkPlan } from '@fairlead/core/benchmark/schema';
 import { Checkbox } from '@fairlead/ui/input';
@@ -10,14 +10,14 @@ import { serverLabel } from '../../common/server/server-options.tsx';
 
 export interface LoadServerFieldsProps {
   readonly plan: BenchmarkPlan;
-  /** Server of the app, which is no choice. */
+  /** Server of the app, which can't be chosen. */
   readonly ownServerId: ServerSummary['id'] | undefined;
   readonly chosen: readonly ServerSummary['id'][];
   readonly error: string | undefined;
   readonly onChosen: (serverIds: readonly ServerSummary['id'][]) => void;
 }
 
-/** Absent without another server. */
+/** Renders nothing without another server. */
 export function LoadServerFields({ plan, ownServerId, chosen, error, onChosen }: LoadServerFieldsProps) {
   const trpc = useTRPC();
   const servers = useQuery(trpc.server.list.queryOptions()).data?.items ?? [];
@@ -40,8 +40,8 @@ export function LoadServerFields({ plan, ownServerId, chosen, error, onChosen }:
         />
       ))}
       <p id={hintId} className="text-ink-faint text-sm">
-        Default: the app's own server. Chosen servers send the requests over the network, all at the same time. They
-        share the clients and the rate of the plan.
+        Default: the app's own server. Load servers send the requests over the network, all at the same time. They share
+        the clients and the rate of the plan.
       </p>
       {faults.map((fault) => (
         <p key={fault} role="alert" className="text-bad-text text-sm">

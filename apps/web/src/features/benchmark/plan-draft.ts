@@ -122,7 +122,7 @@ export function withUpstream(draft: PlanDraft, upstream: PlanDraft['upstream']):
   return scenariosOf[upstream].includes(draft.scenario) ? next : withScenario(next, 'matrix');
 }
 
-/** Chooses the program that answers in the lab. Only a copy of the release has paths of its own, and none has its delay. */
+/** Chooses the program that answers in the lab. Only a copy of the release has its own path, and it has no response delay. */
 export function withServer(draft: PlanDraft, server: PlanDraft['server']): PlanDraft {
   return server === 'release' ? { ...draft, server, responseDelay: '0' } : { ...draft, server, path: '/' };
 }
@@ -148,7 +148,7 @@ export function withScenario(draft: PlanDraft, scenario: PlanDraft['scenario']):
   };
 }
 
-/** Chooses protocols. gRPC is measured by itself, by targets that forward it, and each of its calls is a POST request. */
+/** Chooses protocols. gRPC excludes other protocols, fresh connections, other app servers and targets that can't forward it. */
 export function withProtocols(draft: PlanDraft, protocols: PlanDraft['protocols']): PlanDraft {
   const isAdded = protocols.includes('grpc') && !draft.protocols.includes('grpc');
   if (!isAdded) {

@@ -39,7 +39,8 @@ export interface PlanFieldsProps {
 
 const PROTOCOLS = ['http1', 'http2', 'http3', 'grpc'] as const;
 const LAB_PROTOCOLS = ['http1', 'http1-cleartext', 'http2', 'http3', 'grpc'] as const;
-const CALL_HINT = 'Service and method, such as /shop.Cart/Get. The message is empty; add a request for another one.';
+const CALL_HINT =
+  'Service and method, such as /shop.Cart/Get. Default: an empty message. Add a request to send another one.';
 const CONCURRENCY_MAX = 20_000;
 const SECONDS = [1, 2, 5, 10, 30];
 const ROUNDS = [1, 3, 5, 9];
@@ -123,7 +124,7 @@ export function PlanFields({ draft, hosts, onDraft, errorOf }: PlanFieldsProps) 
               hint={
                 copies
                   ? 'Started beside the app, with its settings and secrets. No visitor reaches it.'
-                  : 'Must be installed on the server, except the lab’s own app and a copy of the app.'
+                  : 'Must be installed on the server, except the lab’s own app and the copy of the live release.'
               }
               error={errorOf('labApp')}
             >
@@ -259,7 +260,7 @@ export function PlanFields({ draft, hosts, onDraft, errorOf }: PlanFieldsProps) 
         all={isLab ? LAB_PROTOCOLS : PROTOCOLS}
         chosen={draft.protocols}
         labels={protocolLabel}
-        hint="gRPC: unary calls over HTTP/2, measured by themselves."
+        hint="gRPC: unary calls over HTTP/2, without other protocols."
         error={errorOf('protocols')}
         onChosen={(protocols) => onDraft(withProtocols(draft, protocols))}
       />

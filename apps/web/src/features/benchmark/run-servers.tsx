@@ -1,4 +1,4 @@
-// Servers of a run of several: their clocks, and their share of the load.
+// Servers of a distributed run: their clocks, and their share of the load.
 import { Card, CardHeader } from '@fairlead/ui/card';
 import { useFormats } from '@fairlead/ui/formats';
 import { Cell, HeadCell, Table, TableHead } from '@fairlead/ui/table';
@@ -15,7 +15,7 @@ export function RunServers({ servers, rows }: Pick<BenchmarkDetail, 'servers' | 
     <Card>
       <CardHeader
         title="Servers"
-        detail="Clocks compared with that of the control plane in the latest row. The window difference is the largest distance of a server's start from the common one."
+        detail="Clock offset: the server's clock minus that of the control plane, in the latest row. Start offset: the largest difference from the common start of a row."
       />
       <Table scrollLabel="Servers">
         <TableHead>
@@ -23,7 +23,7 @@ export function RunServers({ servers, rows }: Pick<BenchmarkDetail, 'servers' | 
           <HeadCell>Role</HeadCell>
           <HeadCell numeric>Clock offset ms</HeadCell>
           <HeadCell numeric>Uncertainty ms</HeadCell>
-          <HeadCell numeric>Window difference ms</HeadCell>
+          <HeadCell numeric>Start offset ms</HeadCell>
           <HeadCell numeric>Requests</HeadCell>
           <HeadCell numeric>Errors</HeadCell>
           <HeadCell numeric>Share of load</HeadCell>
@@ -34,7 +34,7 @@ export function RunServers({ servers, rows }: Pick<BenchmarkDetail, 'servers' | 
             const own = parts.filter((part) => part.serverId === serverId);
             const requests = own.reduce((sum, part) => sum + part.requests, 0);
             const errors = own.reduce((sum, part) => sum + part.errors, 0);
-            const difference = own.length === 0 ? null : Math.max(...own.map((part) => Math.abs(part.startOffsetUs)));
+            const startOffset = own.length === 0 ? null : Math.max(...own.map((part) => Math.abs(part.startOffsetUs)));
             const isLoad = role === 'load';
             return (
               <tr key={serverId} className="border-line border-b last:border-b-0">
@@ -42,7 +42,7 @@ export function RunServers({ servers, rows }: Pick<BenchmarkDetail, 'servers' | 
                 <Cell>{isLoad ? 'Load' : 'App'}</Cell>
                 <Cell numeric>{ms(clockOffsetUs)}</Cell>
                 <Cell numeric>{ms(clockUncertaintyUs)}</Cell>
-                <Cell numeric>{ms(difference)}</Cell>
+                <Cell numeric>{ms(startOffset)}</Cell>
                 <Cell numeric>{isLoad ? formatInteger(requests) : ''}</Cell>
                 <Cell numeric>{isLoad ? formatInteger(errors) : ''}</Cell>
                 <Cell numeric>{isLoad && total > 0 ? formatPercent((requests + errors) / total) : ''}</Cell>

@@ -1,6 +1,6 @@
 'use client';
-import { distributionFaults } from '@fairlead/core/benchmark/distribution';
 // Starts a benchmark: app, plan and load. Shows the estimated time and warns that it creates real load.
+import { distributionFaults } from '@fairlead/core/benchmark/distribution';
 import { copiesRelease, mayChangeData } from '@fairlead/core/benchmark/load';
 import { loadMs } from '@fairlead/core/benchmark/plan';
 import { Button } from '@fairlead/ui/button';
