@@ -37,7 +37,7 @@ impl BenchmarkTarget {
         use BenchmarkProtocol::{Grpc, Http1, Http1Cleartext, Http2, Http3};
         match protocol {
             Http1 => true,
-            // With it, the app speaks HTTP/2, and the floor forwards its bytes.
+            // The app then speaks HTTP/2, and the floor forwards its bytes.
             Grpc => !matches!(self, Self::H2o | Self::KamalProxy | Self::Spooky),
             // Its TCP listener speaks TLS only.
             Http1Cleartext => self != Self::Spooky,
@@ -365,23 +365,23 @@ pub struct BenchmarkPlan {
     pub load: BenchmarkLoad,
     /// Impairment of the second phase of `BenchmarkScenario::PacketLoss`. Its seed is not used.
     pub link: LinkCondition,
-    /// Set: this server has a part in a run of several servers, and clients and rates are its share.
+    /// Set: this server has a part in a distributed run, and clients and rates are its share.
     #[serde(default)]
     pub part: Option<BenchmarkPart>,
 }
 
-/// Part of a server in a run of several servers.
+/// Part of a server in a distributed run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BenchmarkPart {
     pub role: BenchmarkRole,
     /// Addresses of the app's server; empty for the role `Measure`.
     pub addresses: Vec<SocketAddr>,
-    /// Root of the app's server, to trust beside those of this system; empty: none.
+    /// Root certificate of the app's server (PEM), to trust beside those of this system; empty: none.
     pub ca_pem: String,
     pub order: RowOrder,
 }
 
-/// Role of a server in a run of several servers.
+/// Role of a server in a distributed run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum BenchmarkRole {
@@ -390,7 +390,7 @@ pub enum BenchmarkRole {
     Load,
 }
 
-/// Row that all servers of a run take now.
+/// Row that all servers of a distributed run measure now.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RowOrder {
     pub row: u32,
@@ -424,7 +424,7 @@ pub struct BenchmarkRow {
     pub concurrency: u32,
     /// Length of the measurement.
     pub duration: Duration,
-    /// Number of 2xx responses; for gRPC of calls with status 0.
+    /// Number of 2xx responses, or of gRPC calls with status 0.
     pub requests: u64,
     /// Number of other responses and failed requests.
     pub errors: u64,
@@ -472,7 +472,7 @@ pub struct BenchmarkRow {
     /// Number of connections to the lab's app at the end; zero outside the lab.
     #[serde(default)]
     pub app_connections: u32,
-    /// Start of the measured time by this server's clock, for a part in a run of several servers.
+    /// Start of the measured time by this server's clock, for a part in a distributed run.
     #[serde(default)]
     pub start_unix_us: Option<u64>,
 }

@@ -260,7 +260,7 @@ pub struct BenchmarkStatus {
     /// Number of second phases that began, if the control plane owes their event.
     #[serde(default)]
     pub events_due: u32,
-    /// Number of rows for which this server was ready, for a part in a run of several servers.
+    /// Number of rows for which this server was ready, for a part in a distributed run.
     #[serde(default)]
     pub rows_ready: u32,
     /// Port of this server's HTTPS listener, for the same; zero: it has none.

@@ -1,28 +1,28 @@
 // Estimates the offset of an agent's clock from the times of pings and pongs. Pure.
 
-/** Difference of two clocks per time, for which a sample gets less certain with its age: 50 µs a second. */
+/** Assumed drift of two clocks, which makes old samples less certain: 50 µs per second. */
 const DRIFT_US_PER_MS = 0.05;
-/** Samples of the latest pings, of which the estimate takes one. */
+/** Number of latest samples to keep; the estimate uses one of them. */
 const SAMPLES_MAX = 16;
-/** Each time is known to a millisecond. */
+/** Resolution of our times. */
 const STEP_MS = 1;
 
 export interface ClockSample {
-  /** Times of this side, in whole milliseconds. */
+  /** Times by our clock, in whole milliseconds. */
   readonly sentMs: number;
   readonly receivedMs: number;
-  /** Time of the agent between the two. */
+  /** Time by the agent's clock, between the two. */
   readonly agentUs: number;
 }
 
 export interface ClockEstimate {
   /** Agent clock minus ours. */
   readonly offsetUs: number;
-  /** The offset is right within this, in both directions. */
+  /** Largest error of the offset, in both directions. */
   readonly uncertaintyUs: number;
 }
 
-/** Returns the samples with a new one, the oldest first. Samples that contradict it are dropped: the agent's clock was set. */
+/** Returns the samples with a new one, the oldest first. Drops samples that contradict it, because the agent's clock was set. */
 export function withSample(samples: readonly ClockSample[], sample: ClockSample): readonly ClockSample[] {
   const now = estimateOf(sample, sample.receivedMs);
   const agrees = (other: ClockSample) => {
@@ -33,8 +33,8 @@ export function withSample(samples: readonly ClockSample[], sample: ClockSample)
 }
 
 /**
- * Returns the estimate by the sample with the least uncertainty: half of its round trip, and the drift since. The agent read its
- * clock at an unknown moment of the round trip, so the middle is wrong by half of it at most. Null without samples.
+ * Returns the estimate of the sample with the least uncertainty: half of its round trip plus the drift since. The agent read its
+ * clock at an unknown moment of the round trip, so the middle is wrong by at most half of it. Null without samples.
  */
 export function estimateClock(samples: readonly ClockSample[], nowMs: number): ClockEstimate | null {
   let best: ClockEstimate | null = null;

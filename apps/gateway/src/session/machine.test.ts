@@ -162,13 +162,13 @@ test("a pong measures the agent's clock; a pong without a ping ends the session"
   const { state } = openSession();
   const pong = (pingSentUnixMs: bigint, agentUnixMs: bigint, from: SessionState = state, agentUnixUs = 0n) =>
     step(from, received({ case: 'pong', value: { pingSentUnixMs, agentUnixMs, agentUnixUs } }), 1_000_100);
-  // A burst: each pong but the last brings the next ping at once.
+  // In a burst, each pong but the last triggers the next ping at once.
   let burst = pong(1_000_000n, 1_005_050n);
   for (let at = 1; at < pingBurst - 1; at += 1) {
     expect(burst.actions).toMatchObject([{ body: { case: 'ping' } }]);
     burst = pong(1_000_000n, 1_005_050n, burst.state);
   }
-  // The shortest round trip decides, and an agent that tells microseconds is taken at its word.
+  // The shortest round trip decides, and the microseconds of a newer agent are used.
   expect(pong(1_000_090n, 1_005_095n, burst.state, 1_005_095_250n).actions).toEqual([
     { type: 'measure', clock: { offsetUs: 4_999_750, uncertaintyUs: 5_500 } },
   ]);

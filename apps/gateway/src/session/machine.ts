@@ -22,7 +22,7 @@ const protocolVersion = 1;
 /** Timeout of each handshake step in milliseconds, from the connection on. */
 export const handshakeStepMs = 10_000;
 export const pingIntervalMs = 20_000;
-/** Pings one after the other, of which the shortest round trip measures the agent's clock. */
+/** Number of pings in a burst. The shortest round trip measures the agent's clock. */
 export const pingBurst = 4;
 /** Idle timeout of an agent: two unanswered pings and a grace period for the second. */
 export const silenceMaxMs = 50_000;
@@ -45,7 +45,7 @@ export type SessionState =
       readonly announced: Version;
       readonly nextPingMs: number;
       readonly lastHeardMs: number;
-      /** Pings of the current burst that follow the next pong. */
+      /** Number of pings of the current burst that are still to be sent. */
       readonly pingsLeft: number;
       readonly clock: readonly ClockSample[];
     }
@@ -179,7 +179,7 @@ function receiveOpen(
       // Reject pongs without a ping: they would falsify the measured clock offset.
       if (sentMs > nowMs || nowMs - sentMs > silenceMaxMs) return end('link.malformed');
       const { agentUnixMs, agentUnixUs } = body.value;
-      // An older agent tells whole milliseconds; the middle of one is the best guess.
+      // An older agent reports whole milliseconds; the middle of one is the best guess.
       const agentUs = agentUnixUs === 0n ? Number(agentUnixMs) * 1000 + 500 : Number(agentUnixUs);
       const clock = withSample(next.clock, { sentMs, receivedMs: nowMs, agentUs });
       if (next.pingsLeft > 0) {

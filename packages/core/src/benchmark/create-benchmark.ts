@@ -117,7 +117,7 @@ export async function createBenchmark(
   return { runId };
 }
 
-/** Throws benchmark.not_copyable: a volume must not be written by two, and other proxies reach no Unix socket. */
+/** Throws benchmark.not_copyable: two instances must not write to a volume, and other proxies can't reach a Unix socket. */
 async function requireCopyable(
   { tx, organizationId }: Ctx,
   { appId, releaseId }: { readonly appId: string; readonly releaseId: string },
@@ -131,7 +131,7 @@ async function requireCopyable(
   if (settings.volumes.length > 0 || onSocket) throw new AppError('benchmark.not_copyable', { appId });
 }
 
-/** Returns the host of the requests. Those to a copy reach no route, so they need none of its paths, and no domain. */
+/** Returns the host of the requests. Requests to a copy use no route, so they need no domain. */
 async function hostOf(
   ctx: Ctx,
   where: { readonly appId: string; readonly environmentId: string },
@@ -151,7 +151,7 @@ async function hostOf(
   return domain?.host ?? LAB_HOST;
 }
 
-/** Throws benchmark.never_sleeps and benchmark.not_http2 for an app that its newest settings make unfit for the plan. */
+/** Throws benchmark.never_sleeps or benchmark.not_http2 if the app's newest settings don't fit the plan. */
 async function requireSettings(
   ctx: Ctx,
   placement: { readonly appId: string; readonly environmentId: string },

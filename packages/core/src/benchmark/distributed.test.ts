@@ -1,4 +1,4 @@
-// Runs of several servers with simulated agents: refusals, queues of all servers, the common start, merged rows, lost servers.
+// Tests distributed runs with simulated agents: refusals, queues of all servers, the common start, merged rows, lost servers.
 import { create } from '@bufbuild/protobuf';
 import {
   BenchmarkProtocol,

@@ -81,7 +81,7 @@ const rowSchema = z.object({
     .max(LOAD_SERVERS_MAX + 1)
     .nullish()
     .describe(
-      'Parts of the servers in a run of several: the server of the app (`measure`) and those whose sum the row is.',
+      'Parts of the servers in a distributed run: the server of the app (`measure`) and the load servers (`load`).',
     ),
 });
 

@@ -1,4 +1,4 @@
-// Fails a run of several servers that one of them holds up, and names it.
+// Fails a distributed run that waits for one of its servers too long, and names that server.
 import { parseId } from '@fairlead/contract/ids';
 import { recordAudit } from '../audit/index.ts';
 import { forOrganization, type SystemCtx } from '../kernel/index.ts';
@@ -6,7 +6,7 @@ import { isConnected } from '../server/index.ts';
 import { failRun } from './record-part.ts';
 import { storedPlanSchema } from './schema.ts';
 
-/** Time for which a server may be away: its agent connects again within seconds. */
+/** Time for which a server may have no connection: its agent connects again within seconds. */
 const AWAY_MAX_MS = 15_000;
 /** Time in which all servers get ready: an agent waits two minutes for its connections. */
 const READY_MAX_MS = 180_000;

@@ -84,7 +84,7 @@ export function mayChangeData({
   );
 }
 
-/** True if the load is another one than `plainLoad`. */
+/** True if the load differs from `plainLoad`. */
 export function hasOwnLoad({ requests, thinkTimeMs, stages, workers }: BenchmarkLoad): boolean {
   return requests.length > 0 || thinkTimeMs > 0 || stages.length > 0 || workers !== undefined;
 }
@@ -153,7 +153,7 @@ export function isRedacted(load: BenchmarkLoad): boolean {
   );
 }
 
-/** True for the body of a run, which has only its length. */
+/** True for a redacted body, which has only its length. */
 export function isRedactedBody(body: string): boolean {
   return REDACTED_BODY.test(body);
 }

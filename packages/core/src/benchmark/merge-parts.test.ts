@@ -66,12 +66,12 @@ test('counts, errors by kind, bytes and histograms are added up', () => {
   expect(latencyOf(merged).sumUs).toBe(latencyOf(fast).sumUs + latencyOf(slow).sumUs);
 });
 
-test('a row without the part of the app or of a load server is none', () => {
+test('a row without the part of the app or of a load server is an error', () => {
   expect(() => mergeParts([{ role: 'load', row: fast }])).toThrow(RangeError);
   expect(() => mergeParts([{ role: 'measure', row: app }])).toThrow(RangeError);
 });
 
-test('a histogram that can not be is refused', () => {
+test('an invalid histogram is refused', () => {
   const broken = create(BenchmarkRowSchema, {
     ...slow,
     latency: create(HistogramSchema, { index: [5, 4], count: [1n, 1n], sumUs: 1n }),

@@ -1,5 +1,5 @@
 // Merges the parts of all servers into a row of the run. Pure.
-// Invariant: it merges complete rows only, never a part of the servers.
+// Invariant: it merges a row only with the parts of all its servers.
 import { create } from '@bufbuild/protobuf';
 import { type BenchmarkRow, BenchmarkRowSchema, NetworkPath } from '@fairlead/contract/agent';
 import { histogramFromWire, histogramToWire, mergeHistograms } from '@fairlead/contract/histogram';
@@ -11,8 +11,8 @@ export interface ServerPart {
 }
 
 /**
- * Adds up the counts and histograms of the load servers; proxy, app and machine are those of the app's server. Throws
- * link.malformed for a histogram that can't be.
+ * Adds up the counts and histograms of the load servers. Figures of proxy, app and machine come from the app's server. Throws
+ * link.malformed for an invalid histogram.
  */
 export function mergeParts(parts: readonly ServerPart[]): BenchmarkRow {
   const loads = parts.filter(({ role }) => role === 'load').map(({ row }) => row);

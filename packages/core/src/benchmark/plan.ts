@@ -23,7 +23,7 @@ const LOAD_MS_MAX = 4 * 3_600_000;
 /** Most clients of an app. More would measure its server, not the app: the lab is for that. */
 export const LIVE_CONCURRENCY_MAX = 1024;
 
-/** Longest start of a copy of a release, as on the agent. */
+/** Longest start of a copy of a release; the agent has the same limit. */
 const COPY_START_MS = 120_000;
 
 /** Scenarios that need the lab's app. Those of `LIVE_SCENARIOS` need an app behind its server's proxy. */

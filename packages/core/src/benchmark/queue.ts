@@ -56,7 +56,7 @@ export async function bumpServers(ctx: OrganizationCtx, serverIds: readonly stri
   for (const { id } of found) await bumpServer(ctx, id);
 }
 
-/** Returns the servers that take part in a run; without load servers only that of the app. */
+/** Returns the servers of a run: that of the app, and its load servers. */
 export function serversOf(run: {
   readonly serverId: string | null;
   readonly servers: readonly { readonly serverId: string }[];
@@ -66,9 +66,9 @@ export function serversOf(run: {
   ];
 }
 
-/** Moves the queues of servers on after a run there has ended. */
+/** Starts what waits in the queues of servers where a run has ended. */
 export async function advanceQueues(ctx: OrganizationCtx, serverIds: readonly string[]): Promise<void> {
-  // A run of several servers starts when the last of them is free, so the others have to hear of it too.
+  // A distributed run starts when its last server is free, so all its servers need a new desired state.
   const waiting = await ctx.tx.benchmarkRun.findMany({
     where: {
       organizationId: ctx.organizationId,

@@ -1,4 +1,4 @@
-// Takes a run of several servers from row to row: all get ready, start at a common time and report, then their parts are merged.
+// Advances a distributed run row by row: all servers get ready, start at a common time and report, then their parts are merged.
 // Invariant: a row is stored whole or not at all. A server that fails or is lost ends the run.
 import { fromBinary, toBinary } from '@bufbuild/protobuf';
 import { type BenchmarkRow, BenchmarkRowSchema, type BenchmarkStatus, WorkState } from '@fairlead/contract/agent';
@@ -14,7 +14,7 @@ import { clampBig, clampInt, failuresOf, storeRows } from './store-rows.ts';
 const START_LEAD_MS = 3_000;
 /** Age of a clock's measurement: the gateway measures every 20 seconds. */
 const CLOCK_AGE_MAX_MS = 60_000;
-/** Greatest uncertainty with which the windows of a row still are the same. */
+/** Greatest uncertainty of a clock with which the servers still measure at the same time. */
 const CLOCK_UNCERTAINTY_MAX_US = 250_000;
 
 interface RunServerRow {
@@ -26,7 +26,7 @@ interface RunServerRow {
   readonly clockOffsetUs: bigint | null;
 }
 
-interface SharedRun {
+interface DistributedRun {
   readonly id: string;
   readonly appId: string;
   readonly environmentId: string;
@@ -64,7 +64,7 @@ export async function recordPart(
   }
 
   const row = status.rows.find(({ position }) => position === run.loadRow);
-  // A part belongs to a start: one of an agent that began by itself is not counted.
+  // Ignores the part of an agent that began before the common start was set.
   const part = row === undefined || run.loadStartAt === null ? server.part : toBinary(BenchmarkRowSchema, row);
   const rowsReady = Math.min(status.rowsReady, run.rowsTotal);
   const servers = run.servers.map((each) => (each === server ? { ...each, part, rowsReady } : each));
@@ -91,7 +91,7 @@ export async function recordPart(
 }
 
 /** Locks the run, because the reports of its servers arrive at the same time. Null: it has ended. */
-async function lockRun(ctx: OrganizationCtx, runId: string): Promise<SharedRun | null> {
+async function lockRun(ctx: OrganizationCtx, runId: string): Promise<DistributedRun | null> {
   const { tx, organizationId } = ctx;
   await tx.$queryRaw`SELECT id FROM benchmark_run WHERE id = ${runId} AND organization_id = ${organizationId} FOR UPDATE`;
   return await tx.benchmarkRun.findFirst({
@@ -100,8 +100,8 @@ async function lockRun(ctx: OrganizationCtx, runId: string): Promise<SharedRun |
   });
 }
 
-/** Names the common start once all servers are ready. */
-async function startRow(ctx: OrganizationCtx, run: SharedRun): Promise<void> {
+/** Sets the common start once all servers are ready. */
+async function startRow(ctx: OrganizationCtx, run: DistributedRun): Promise<void> {
   if (!run.servers.every(({ rowsReady }) => rowsReady > run.loadRow)) return;
   const { tx, organizationId } = ctx;
   const nowMs = ctx.clock.now().getTime();
@@ -129,7 +129,7 @@ async function startRow(ctx: OrganizationCtx, run: SharedRun): Promise<void> {
 }
 
 /** Stores the merged row once all parts are there, and goes on to the next one. */
-async function endRow(ctx: OrganizationCtx, run: SharedRun, startAt: Date): Promise<void> {
+async function endRow(ctx: OrganizationCtx, run: DistributedRun, startAt: Date): Promise<void> {
   const { tx, organizationId } = ctx;
   const parts = run.servers.flatMap(({ part, ...server }) =>
     part === null ? [] : [{ ...server, row: fromBinary(BenchmarkRowSchema, part) }],
@@ -164,10 +164,12 @@ async function endRow(ctx: OrganizationCtx, run: SharedRun, startAt: Date): Prom
   await notifyChange(ctx, { kind: 'benchmark', id: run.id, appId: run.appId });
 }
 
-/** Ends a run with a sentence that names the server. Rows before it stay. */
+/** Fails a run with a message that names the server. Earlier rows stay. */
 export async function failRun(
   ctx: OrganizationCtx,
-  run: Pick<SharedRun, 'id' | 'appId' | 'serverId'> & { readonly servers: readonly { readonly serverId: string }[] },
+  run: Pick<DistributedRun, 'id' | 'appId' | 'serverId'> & {
+    readonly servers: readonly { readonly serverId: string }[];
+  },
   failureMessage: string,
 ): Promise<void> {
   const { count } = await ctx.tx.benchmarkRun.updateMany({

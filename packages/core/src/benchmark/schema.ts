@@ -18,7 +18,7 @@ import { headerFault, loadMethods, PATH_CHARS_MAX, plainLoad, WORKERS_MAX } from
 import { LAB_SERVERS, LIVE_SCENARIOS, PROBES, plainPlan, planFaults, TARGETS } from './plan.ts';
 
 export const benchmarkTargetSchema = z.enum(TARGETS);
-/** `http1-cleartext` is for the lab only. `grpc` is measured by itself: unary calls over HTTP/2. */
+/** `http1-cleartext` is for the lab only. `grpc`, unary calls over HTTP/2, can't be combined with others. */
 export const benchmarkProtocolSchema = z.enum(['http1', 'http2', 'http3', 'http1-cleartext', 'grpc']);
 /** Event while the load runs. Scenarios with an event are measured before, during and after it. */
 export const benchmarkScenarioSchema = z.enum([
@@ -54,8 +54,8 @@ export const benchmarkPhaseSchema = z.enum([
 export const labServerSchema = z.enum(LAB_SERVERS);
 export type LabServerName = z.infer<typeof labServerSchema>;
 /**
- * Network path of connections to the app, those of the proxy and direct ones alike; `between-servers`: clients on other servers reach
- * the proxy over the network. Rows of different paths are never compared.
+ * Network path of connections to the app, those of the proxy and direct ones alike. With `between-servers`, clients on other
+ * servers reach the proxy over the network. Rows of different paths are never compared.
  */
 export const networkPathSchema = z.enum([
   'shared-network',
@@ -301,7 +301,7 @@ export const linkReportSchema = z.object({
 });
 export type LinkReport = z.infer<typeof linkReportSchema>;
 
-/** Part of a server in a row of several servers. */
+/** Part of a server in a row of a distributed run. */
 export const rowPartSchema = z.object({
   serverId: serverIdSchema,
   name: z.string(),
@@ -460,7 +460,7 @@ export const benchmarkEventSchema = z.object({
 });
 export type BenchmarkEvent = z.infer<typeof benchmarkEventSchema>;
 
-/** Server of a run of several servers; `measure`: that of the app. */
+/** Server of a distributed run; `measure`: that of the app. */
 export const runServerSchema = z.object({
   serverId: serverIdSchema,
   name: z.string(),
@@ -527,7 +527,7 @@ export const createBenchmarkInputSchema = z
     plan: measurablePlanSchema,
     /** Saved plan that the run is started from; `plan` is the same. The run keeps its name. */
     planId: benchmarkPlanIdSchema.optional(),
-    /** Servers that send the requests together; empty: that of the app does. The limits of the plan hold for their sum. */
+    /** Servers that send the requests; empty: the app's server. The limits of the plan hold for their sum. */
     loadServerIds: z
       .array(serverIdSchema)
       .max(LOAD_SERVERS_MAX, `A run has at most ${LOAD_SERVERS_MAX} load servers.`)

@@ -70,7 +70,7 @@ const networkPaths: Readonly<Partial<Record<NetworkPath, NetworkPathName>>> = {
   [NetworkPath.BETWEEN_SERVERS]: 'between-servers',
 };
 
-/** Stores each row once, by its position; returns the number of new ones. `parts` are those of the servers, of one row. */
+/** Stores each row once, by its position; returns the number of new ones. `parts` are those of one row's servers. */
 export async function storeRows(
   ctx: OrganizationCtx,
   runId: string,

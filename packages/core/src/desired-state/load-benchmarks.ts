@@ -1,4 +1,4 @@
-// Loads the benchmark runs of a server. A run of several servers waits until it is the first in the queue of each.
+// Loads the benchmark runs of a server. A distributed run waits until it is the first in the queue of each.
 import { BenchmarkRole } from '@fairlead/contract/agent';
 import { benchmarkFactsSchema, type StoredPlan, storedPlanSchema } from '../benchmark/schema.ts';
 import type { OrganizationCtx } from '../kernel/index.ts';
@@ -7,7 +7,7 @@ import type { BenchmarkPartRow, BenchmarkPlanRow } from './to-desired-state.ts';
 
 const ADDRESSES_MAX = 32;
 
-interface SharedRun {
+interface DistributedRun {
   readonly id: string;
   readonly serverId: string | null;
   readonly state: string;
@@ -22,7 +22,7 @@ interface SharedRun {
   }[];
 }
 
-/** Oldest first. Leaves out what is behind a run of several servers: no server starts another one before that has ended. */
+/** Returns the oldest first, and none behind a distributed run: no server starts another run before that has ended. */
 export async function loadBenchmarks(ctx: OrganizationCtx, serverId: string): Promise<BenchmarkPlanRow[]> {
   const runs = await ctx.tx.benchmarkRun.findMany({
     where: {
@@ -69,7 +69,7 @@ export async function loadBenchmarks(ctx: OrganizationCtx, serverId: string): Pr
  * True if no server of the run has an older one. All queues have the same order, so the oldest run is the first everywhere, and
  * runs can't wait for each other.
  */
-async function isFirst({ tx, organizationId }: OrganizationCtx, run: SharedRun): Promise<boolean> {
+async function isFirst({ tx, organizationId }: OrganizationCtx, run: DistributedRun): Promise<boolean> {
   if (run.state === 'running') return true;
   const serverIds = run.servers.map(({ serverId }) => serverId);
   const older = await tx.benchmarkRun.findFirst({
@@ -86,10 +86,10 @@ async function isFirst({ tx, organizationId }: OrganizationCtx, run: SharedRun):
   return older === null;
 }
 
-/** Returns null for a load server before the app's server has named its port. */
+/** Returns null for a load server until the app's server has reported its port. */
 async function partOf(
   ctx: OrganizationCtx,
-  run: SharedRun,
+  run: DistributedRun,
   serverId: string,
   plan: StoredPlan,
 ): Promise<{ plan: StoredPlan; part: BenchmarkPartRow } | null> {

@@ -1,7 +1,7 @@
 // Share of one load server in a benchmark plan. Pure.
 import type { BenchmarkPlan } from '../benchmark/schema.ts';
 
-/** Returns the clients of the load server at a position, of `loadServers`. The first ones have one more if it doesn't divide. */
+/** Returns the number of clients of the load server at a position. The first ones have one more if the division has a rest. */
 export function clientsOf(concurrency: number, position: number, loadServers: number): number {
   return Math.floor(concurrency / loadServers) + (position < concurrency % loadServers ? 1 : 0);
 }

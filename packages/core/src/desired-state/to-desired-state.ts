@@ -123,7 +123,7 @@ export interface BenchmarkPlanRow {
   readonly plan: StoredPlan;
   /** Live release when the run was created; null: a run from before Fairlead stored it. */
   readonly liveReleaseId: string | null;
-  /** Part of this server in a run of several servers. */
+  /** Part of this server in a distributed run. */
   readonly part?: BenchmarkPartRow;
 }
 
@@ -132,7 +132,7 @@ export interface BenchmarkPartRow {
   readonly addresses: string[];
   readonly caPem: string;
   readonly row: number;
-  /** By the clock of this server; 0: not all servers are ready. */
+  /** Start by the clock of this server; 0: not all servers are ready. */
   readonly startUnixUs: bigint;
 }
 

@@ -4,9 +4,9 @@ import { AppError, type SystemCtx } from '../kernel/index.ts';
 export interface TouchSessionInput {
   readonly serverId: string;
   readonly connection: string;
-  /** Agent clock minus ours, for metrics: small changes are left out. */
+  /** Agent clock minus ours, for metrics. Small changes are ignored. */
   readonly clockOffsetMs: number;
-  /** The same as measured, and its uncertainty in both directions. */
+  /** Agent clock minus ours as measured, and its uncertainty in both directions. */
   readonly clockOffsetUs: number;
   readonly clockUncertaintyUs: number;
 }

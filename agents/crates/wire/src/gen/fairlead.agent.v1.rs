@@ -880,11 +880,11 @@ pub struct BenchmarkPlan {
     /// "benchmark.workers".
     #[prost(uint32, tag = "44")]
     pub workers: u32,
-    /// Set: this server has a part in a run of several servers. Needs the capability "benchmark.distributed".
+    /// Set: this server has a part in a distributed run. Needs the capability "benchmark.distributed".
     #[prost(message, optional, tag = "50")]
     pub part: ::core::option::Option<BenchmarkPart>,
 }
-/// Part of a server in a run of several servers. All take the same rows, one after the other, each at a common time. Clients and rates
+/// Part of a server in a distributed run. All measure the same rows, one after the other, each from a common start. Clients and rates
 /// of the plan are the share of this server.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct BenchmarkPart {
@@ -894,10 +894,10 @@ pub struct BenchmarkPart {
     /// role load.
     #[prost(string, repeated, tag = "2")]
     pub addresses: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
-    /// Root of the app's server, PEM, to trust beside those of this system; empty: none.
+    /// Root certificate of the app's server, PEM, to trust beside those of this system; empty: none.
     #[prost(string, tag = "3")]
     pub ca_pem: ::prost::alloc::string::String,
-    /// Position of the row that all servers take now.
+    /// Position of the row that all servers measure now.
     #[prost(uint32, tag = "4")]
     pub row: u32,
     /// Start of its measured time by the clock of this server; zero: not all servers are ready.
@@ -1276,7 +1276,7 @@ pub struct BenchmarkStatus {
     /// Number of events that the control plane owes so far: one for each second phase that began, in a scenario with such events.
     #[prost(uint32, tag = "21")]
     pub events_due: u32,
-    /// For a part in a run of several servers: number of rows for which this server was ready, and the port of its HTTPS listener.
+    /// For a part in a distributed run: number of rows for which this server was ready, and the port of its HTTPS listener.
     #[prost(uint32, tag = "22")]
     pub rows_ready: u32,
     #[prost(uint32, tag = "23")]
@@ -1366,7 +1366,7 @@ pub struct BenchmarkRow {
     /// Number of connections to the lab's app at the end of the row.
     #[prost(uint32, tag = "41")]
     pub app_connections: u32,
-    /// Start of the measured time by the agent's clock, for a part in a run of several servers; zero otherwise.
+    /// Start of the measured time by the agent's clock, for a part in a distributed run; zero otherwise.
     #[prost(uint64, tag = "50")]
     pub start_unix_us: u64,
 }

@@ -2254,7 +2254,7 @@ export type BenchmarkPlan = Message<"fairlead.agent.v1.BenchmarkPlan"> & {
   workers: number;
 
   /**
-   * Set: this server has a part in a run of several servers. Needs the capability "benchmark.distributed".
+   * Set: this server has a part in a distributed run. Needs the capability "benchmark.distributed".
    *
    * @generated from field: fairlead.agent.v1.BenchmarkPart part = 50;
    */
@@ -2269,7 +2269,7 @@ export const BenchmarkPlanSchema: GenMessage<BenchmarkPlan> = /*@__PURE__*/
   messageDesc(file_fairlead_agent_v1_agent, 48);
 
 /**
- * Part of a server in a run of several servers. All take the same rows, one after the other, each at a common time. Clients and rates
+ * Part of a server in a distributed run. All measure the same rows, one after the other, each from a common start. Clients and rates
  * of the plan are the share of this server.
  *
  * @generated from message fairlead.agent.v1.BenchmarkPart
@@ -2289,14 +2289,14 @@ export type BenchmarkPart = Message<"fairlead.agent.v1.BenchmarkPart"> & {
   addresses: string[];
 
   /**
-   * Root of the app's server, PEM, to trust beside those of this system; empty: none.
+   * Root certificate of the app's server, PEM, to trust beside those of this system; empty: none.
    *
    * @generated from field: string ca_pem = 3;
    */
   caPem: string;
 
   /**
-   * Position of the row that all servers take now.
+   * Position of the row that all servers measure now.
    *
    * @generated from field: uint32 row = 4;
    */
@@ -3318,7 +3318,7 @@ export type BenchmarkStatus = Message<"fairlead.agent.v1.BenchmarkStatus"> & {
   eventsDue: number;
 
   /**
-   * For a part in a run of several servers: number of rows for which this server was ready, and the port of its HTTPS listener.
+   * For a part in a distributed run: number of rows for which this server was ready, and the port of its HTTPS listener.
    *
    * @generated from field: uint32 rows_ready = 22;
    */
@@ -3536,7 +3536,7 @@ export type BenchmarkRow = Message<"fairlead.agent.v1.BenchmarkRow"> & {
   appConnections: number;
 
   /**
-   * Start of the measured time by the agent's clock, for a part in a run of several servers; zero otherwise.
+   * Start of the measured time by the agent's clock, for a part in a distributed run; zero otherwise.
    *
    * @generated from field: uint64 start_unix_us = 50;
    */
