@@ -149,7 +149,7 @@ fn round() {
             _ => panic!("{wall} {attempt}: {ended:?}"),
         }
     };
-    // A container may forbid it, and then the proxy does without.
+    // A container may forbid io_uring; the proxy then works without it.
     let has_io_uring = ring().is_ok();
     for (name, outcome, needs_root) in ATTEMPTS {
         if needs_root && !geteuid().is_root() || name.starts_with("ring") && !has_io_uring {

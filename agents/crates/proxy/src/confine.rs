@@ -53,7 +53,7 @@ const ALLOWED: &[i64] = &[
     libc::SYS_gettid,
     libc::SYS_gettimeofday,
     libc::SYS_getuid,
-    // Rings are made before and can only send. Without io_uring_register nothing can be added to them.
+    // Rings exist before the filter and can only send. Without io_uring_register they can't be changed.
     libc::SYS_io_uring_enter,
     libc::SYS_lseek,
     libc::SYS_madvise,

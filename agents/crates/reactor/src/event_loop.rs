@@ -219,7 +219,7 @@ impl EventLoop {
         Ok(added?)
     }
 
-    /// Registers a full socket for the event that reports room to write. The kernel reports room that is there already at
+    /// Registers a full socket for the event that reports room to write. If there is room already, the kernel reports it at
     /// once.
     #[cold]
     pub(crate) fn watch_writing(&self, watch: &Watch) -> Result<(), Errno> {

@@ -18,17 +18,17 @@ use crate::source::Watch;
 const SEND_BYTES_MAX: usize = 8 * 1024;
 /// Number of entries of a ring: maximum number of sends in one system call.
 const SENDS_MAX: usize = 32;
-/// Number of queued sends after which the current turn is the last before a submit. Peers then start to work while the
-/// lap goes on.
+/// Number of queued sends that are submitted after the current turn, before the loop iteration ends. Peers then work while
+/// the iteration goes on.
 const SENDS_PER_BATCH: usize = 16;
-/// Cost of turns, in bytes, for which queued sends wait at most: a few long turns must not delay other clients.
+/// Maximum cost of the turns, in bytes, that queued sends wait for: a few long turns must not delay other clients.
 const WAIT_BYTES_MAX: usize = 256 * 1024;
 
-/// io_uring of one loop that can do nothing but send. Made by a thread that may still set one up; any thread may use it.
+/// io_uring of one loop that can only send. A confined thread can't make one, but can use one that another thread made.
 pub struct SendRing(IoUring);
 
 impl SendRing {
-    /// Makes a ring. The kernel refuses every other operation on it and every later change to it.
+    /// Makes a ring. The kernel refuses every operation on it other than a send, and every later change to it.
     ///
     /// # Errors
     ///
@@ -45,7 +45,7 @@ impl SendRing {
     ///
     /// # Errors
     ///
-    /// The kernel accepts no more: the ring must not be used again.
+    /// The kernel refused the submit: the ring must not be used again.
     fn send(&mut self, slots: &mut [Slot], results: &mut [Option<SendResult>]) -> io::Result<()> {
         self.enqueue(slots)?;
         let mut pending = slots.len();
@@ -108,7 +108,7 @@ impl fmt::Debug for SendRing {
 /// Number of bytes that a socket has taken.
 pub(crate) type SendResult = Result<usize, Errno>;
 
-/// Queued send of one stream; free without a watch.
+/// Queued send of one stream. Without a watch, the slot is free.
 #[derive(Default)]
 struct Slot {
     watch: Option<Rc<Watch>>,

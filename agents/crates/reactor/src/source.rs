@@ -29,9 +29,9 @@ const HAS_LEFTOVER: u8 = 32;
 /// Value of `Watch::slot` without a queued send.
 const NO_SLOT: u16 = u16::MAX;
 
-/// Result of a queued send that its stream has yet to handle.
+/// Result of a queued send that its stream has not handled yet.
 #[derive(Debug)]
-enum Leftover {
+enum SendLeftover {
     /// The socket had no room for the bytes from `sent` on; the loop sends them when it has.
     Unsent { bytes: Vec<u8>, sent: usize },
     /// Error that the stream's next write, flush or shutdown returns.
@@ -50,7 +50,7 @@ pub(crate) struct Watch {
     number: Cell<u64>,
     reader: RefCell<Option<Waker>>,
     writer: RefCell<Option<Waker>>,
-    leftover: RefCell<Option<Box<Leftover>>>,
+    leftover: RefCell<Option<Box<SendLeftover>>>,
 }
 
 impl Watch {
@@ -81,7 +81,7 @@ impl Watch {
 
     #[allow(unsafe_code)]
     pub(crate) fn descriptor(&self) -> BorrowedFd<'_> {
-        // SAFETY: only the loop asks for it, while it knows this watch; the descriptor is open until then.
+        // SAFETY: only the loop calls this, while it knows this watch, and the descriptor is open that long.
         unsafe { BorrowedFd::borrow_raw(self.descriptor) }
     }
 
@@ -102,7 +102,7 @@ impl Watch {
         self.slot.set(slot.and_then(|slot| u16::try_from(slot).ok()).unwrap_or(NO_SLOT));
     }
 
-    fn keep(&self, leftover: Leftover) {
+    fn keep(&self, leftover: SendLeftover) {
         self.leftover.replace(Some(Box::new(leftover)));
         self.set(HAS_LEFTOVER);
     }
@@ -121,14 +121,14 @@ impl Watch {
         if rest.is_empty() {
             return true;
         }
-        self.keep(Leftover::Unsent { bytes: rest.to_vec(), sent: 0 });
+        self.keep(SendLeftover::Unsent { bytes: rest.to_vec(), sent: 0 });
         self.send_leftover()
     }
 
     /// Keeps an error for the stream.
     #[cold]
     pub(crate) fn fail(&self, error: Errno) {
-        self.keep(Leftover::Failed(error));
+        self.keep(SendLeftover::Failed(error));
         self.set(WRITABLE);
         wake(&self.writer);
     }
@@ -137,7 +137,7 @@ impl Watch {
     #[cold]
     fn send_leftover(&self) -> bool {
         let Some(mut leftover) = self.leftover.take() else { return true };
-        while let Leftover::Unsent { bytes, sent } = &mut *leftover {
+        while let SendLeftover::Unsent { bytes, sent } = &mut *leftover {
             match send(self.descriptor(), &bytes[*sent..], SendFlags::NOSIGNAL | SendFlags::DONTWAIT) {
                 Ok(count) if *sent + count == bytes.len() => {
                     self.clear(HAS_LEFTOVER);
@@ -149,7 +149,7 @@ impl Watch {
                     self.leftover.replace(Some(leftover));
                     return false;
                 }
-                Err(error) => *leftover = Leftover::Failed(error),
+                Err(error) => *leftover = SendLeftover::Failed(error),
             }
         }
         self.leftover.replace(Some(leftover));
@@ -389,7 +389,7 @@ impl<T: AsFd> Source<T> {
             return 0;
         }
         match self.watch.leftover.borrow().as_deref() {
-            Some(Leftover::Unsent { bytes, sent }) => bytes.len() - sent,
+            Some(SendLeftover::Unsent { bytes, sent }) => bytes.len() - sent,
             _ => 0,
         }
     }
@@ -404,16 +404,16 @@ impl<T: AsFd> Source<T> {
         if !self.watch.is(HAS_LEFTOVER) {
             return Ok(());
         }
-        let failed = self.watch.leftover.borrow_mut().take_if(|leftover| matches!(**leftover, Leftover::Failed(_)));
-        if let Some(Leftover::Failed(error)) = failed.as_deref() {
+        let failed = self.watch.leftover.borrow_mut().take_if(|leftover| matches!(**leftover, SendLeftover::Failed(_)));
+        if let Some(SendLeftover::Failed(error)) = failed.as_deref() {
             self.watch.clear(HAS_LEFTOVER);
             return Err((*error).into());
         }
         Ok(())
     }
 
-    /// Completes when the socket has taken all bytes of former queued sends. Those that are queued now don't count: the
-    /// loop sends them before it polls.
+    /// Completes when the socket has taken all bytes of earlier queued sends. Does not wait for bytes that are still queued:
+    /// the loop sends them before it polls.
     #[inline]
     pub(crate) fn poll_unsent(&self, cx: &Context<'_>) -> Poll<io::Result<()>> {
         self.take_failure()?;

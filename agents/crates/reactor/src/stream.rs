@@ -161,8 +161,8 @@ impl Stream {
         self.0.poll_readable(cx)
     }
 
-    /// Writes as many bytes as there is room for. Where the loop has a send ring, it queues a small write for the end of
-    /// the lap; the next write, flush or shutdown returns its error.
+    /// Writes as many bytes as there is room for. A loop with a send ring queues a small write until the end of the loop
+    /// iteration; the next write, flush or shutdown returns its error.
     ///
     /// # Errors
     ///
@@ -186,7 +186,7 @@ impl Stream {
         }
     }
 
-    /// Sends queued bytes and more in one call; returns how many of the latter the socket took.
+    /// Sends queued bytes and more bytes in one call. Returns the number of the additional bytes that the socket took.
     #[cold]
     fn write_behind(&self, queued: &[u8], parts: &[IoSlice<'_>]) -> io::Result<usize> {
         let mut all = Vec::with_capacity(1 + parts.len());
@@ -279,7 +279,7 @@ impl AsyncWrite for Stream {
     }
 
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        // The kernel has all written bytes already, or gets them at the end of the lap.
+        // The kernel has all written bytes already, or gets them at the end of the loop iteration.
         self.0.poll_unsent(cx)
     }
 

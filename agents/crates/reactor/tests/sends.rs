@@ -1,4 +1,4 @@
-//! Batches of sends: bytes in order, full sockets, errors, and streams that end with a queued send. Each test also runs
+//! Tests batches of sends: bytes in order, full sockets, errors, and streams that end with a queued send. Each test also runs
 //! without a send ring.
 
 // Clippy knows only functions with `#[test]` as tests; these have helpers.
@@ -14,7 +14,7 @@ use fairlead_reactor::{SendRing, Stream, block_on_with, sleep, spawn, yield_now}
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::oneshot;
 
-/// Rings of the two runs of a test. A machine that forbids io_uring runs it twice without.
+/// Rings of the two runs of a test. Where io_uring is forbidden, both runs have none.
 fn rings() -> [Option<SendRing>; 2] {
     [None, SendRing::new().ok()]
 }
@@ -39,7 +39,7 @@ fn pattern(from: usize, length: usize) -> Vec<u8> {
 }
 
 #[test]
-fn small_sends_of_one_lap_leave_together_at_its_end() {
+fn small_sends_of_one_iteration_leave_together_at_its_end() {
     for ring in rings() {
         let batches = ring.is_some();
         block_on_with(ring, async move {
@@ -61,7 +61,7 @@ fn small_sends_of_one_lap_leave_together_at_its_end() {
 }
 
 #[test]
-fn a_lap_with_more_sends_than_a_batch_sends_them_all() {
+fn an_iteration_with_more_sends_than_a_batch_sends_them_all() {
     for ring in rings() {
         block_on_with(ring, async {
             let pairs: Vec<_> = (0..200).map(|_| pair()).collect();
@@ -127,7 +127,7 @@ fn a_slow_reader_gets_what_its_full_socket_did_not_take() {
             let (mut stream, mut far) = pair();
             let (other, _other_peer) = pair();
             let mut written = 0;
-            // Fills the socket by small writes of several laps, with another send in each batch.
+            // Fills the socket by small writes of several loop iterations, with another send in each batch.
             while let Ok(count) = stream.try_write(&pattern(written, 5000)) {
                 other.try_write(b"x").unwrap();
                 written += count;
@@ -174,7 +174,7 @@ fn the_rest_of_a_short_send_leaves_without_its_task() {
                 yield_now().await;
             }
             assert_eq!(stream.unsent() > 0, batches, "{} bytes", stream.unsent());
-            // Nobody polls the stream from here on.
+            // No task polls the stream from here on.
             let mut got = vec![0; written];
             let reader = std::thread::spawn(move || {
                 peer.read_exact(&mut got).unwrap();
@@ -198,10 +198,10 @@ fn the_error_of_a_queued_send_comes_with_the_next_operation_once() {
             let (mut stream, peer) = pair();
             let (other, mut other_peer) = pair();
             drop(peer);
-            let first = stream.try_write(b"to nobody");
-            other.try_write(b"to somebody").unwrap();
+            let first = stream.try_write(b"lost");
+            other.try_write(b"delivered").unwrap();
             yield_now().await;
-            let mut got = [0; 11];
+            let mut got = [0; 9];
             other_peer.read_exact(&mut got).unwrap();
             let error = match (batches, operation) {
                 (false, _) => first.unwrap_err(),

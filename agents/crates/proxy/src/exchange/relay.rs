@@ -302,7 +302,7 @@ impl<'a, D: Downstream, U: Upstream> ExchangeRelay<'a, D, U> {
         {
             self.upstream_shut = true;
             match shut {
-                // A queued write failed, which is no other end of the tunnel than a write that fails at once.
+                // A failed queued write ends the tunnel like a write that fails at once.
                 Err(error) if matches!(error.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset) => {}
                 shut => shut.map_err(RelayError::Io)?,
             }

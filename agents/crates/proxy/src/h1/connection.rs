@@ -155,7 +155,7 @@ async fn close(mut client: H1Client, alarm: &Alarm) {
     let mut has_room = true;
     let closed = poll_fn(|cx| {
         let closed = client.transport.poll_close(cx, &core);
-        // A queued send at the end of the response found the socket full only now.
+        // The socket was full only when the queued end of the response was sent.
         if client.transport.unsent() > 0 && std::mem::take(&mut has_room) {
             alarm.set(core.limits.write_stall_timeout);
         }
