@@ -108,8 +108,8 @@ pub(crate) async fn measure(
     measure_from(cell, cancel, |_| ready(Ok(Instant::now())), on_start).await
 }
 
-/// Measures the same, but begins the warm-up when the future of `begin` returns. It gets the number of clients with a
-/// response, and its error ends the measurement.
+/// Measures like `measure`, but begins the warm-up at the time that the future of `begin` returns. `begin` gets the number of
+/// clients with a response. Its error ends the measurement.
 pub(crate) async fn measure_from<F: Future<Output = Result<Instant, BenchError>>>(
     cell: &Cell,
     cancel: &CancellationToken,
@@ -388,8 +388,8 @@ fn clients_by_worker(clients: u32, protocol: Protocol, workers: u32) -> Vec<u32>
         .collect()
 }
 
-/// Returns the number of threads of a measurement. Servers on the same machine need half of its cores; the clients of an emulated
-/// link are on the same machine too. More threads than cores would hide a saturated generator.
+/// Returns the number of threads of a measurement. Servers on the same machine need half of its cores, also behind an emulated
+/// link. More threads than cores would hide a saturated generator.
 fn worker_count(cell: &Cell) -> u32 {
     match cell.workers {
         Some(workers) => workers.get().min(cores()),
@@ -412,8 +412,8 @@ fn processes(pids: &[u32]) -> BTreeSet<u32> {
     pids.iter().flat_map(|pid| tree_of(*pid)).collect()
 }
 
-/// Counts the accepted and the waiting connections of an app in the network of the clients. Logs a failure and returns 0, so that the row
-/// is kept.
+/// Counts the accepted and the waiting connections of an app in the network of the clients. Logs a failure and returns 0, so
+/// that the row is kept.
 fn connections_to(address: SocketAddr, network: Option<&OwnedFd>) -> u32 {
     let opened = match network {
         Some(network) => run_inside(network.as_fd(), SocketDiagnostics::open),

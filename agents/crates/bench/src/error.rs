@@ -30,14 +30,14 @@ pub enum BenchError {
     /// Scenario that this server can't run.
     #[error("This server can't run the scenario: {0}. Choose another scenario, or another server.")]
     Refused(String),
-    /// The lab can't have a copy of the app's release.
+    /// A copy of the app's release can't start, or has ended.
     #[error("A copy of the release can't be measured: {0}.")]
     Copy(String),
     /// Failure of the emulated link between clients and proxies.
     #[error("The link between clients and proxies failed: {0}. The rows measured before it stay. Start a new run.")]
     Link(String),
-    /// Failure of this server's part in a run of several servers.
-    #[error("{0}. The rows measured before it stay. Start a new run.")]
+    /// Failure of this server's part in a distributed run.
+    #[error("{0}. Earlier rows stay. Start a new run.")]
     Part(String),
     #[error("The benchmark was cancelled.")]
     Cancelled,

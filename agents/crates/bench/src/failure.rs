@@ -27,7 +27,7 @@ pub enum FailureKind {
     ClientStatus,
     #[serde(rename = "5xx")]
     ServerStatus,
-    /// A gRPC call ended with another status than 0, or without one.
+    /// A gRPC call ended with a status other than 0, or without one.
     GrpcStatus,
 }
 

@@ -42,7 +42,7 @@ impl Multiplexed for Grpc {
             status: http_status.as_u16(),
             body_bytes: messages.received,
             closes: false,
-            // A response of a proxy may have no status of gRPC.
+            // A proxy's error response may have no gRPC status.
             grpc: (http_status == StatusCode::OK).then(|| GrpcOutcome::of(&trailers, &messages)),
         })
     }
@@ -84,9 +84,9 @@ fn call(
 }
 
 /// Reads a response to its end. A response without a body has its trailers in the head.
-async fn receive(response: HttpResponse<RecvStream>) -> Result<(HeaderMap, MessageReader), RequestError> {
+async fn receive(response: HttpResponse<RecvStream>) -> Result<(HeaderMap, GrpcMessageCounter), RequestError> {
     let (head, mut body) = response.into_parts();
-    let mut messages = MessageReader::default();
+    let mut messages = GrpcMessageCounter::default();
     while let Some(data) = body.data().await {
         let data = data.map_err(failure)?;
         messages.read(&data);
@@ -101,7 +101,7 @@ async fn receive(response: HttpResponse<RecvStream>) -> Result<(HeaderMap, Messa
 pub(crate) enum GrpcOutcome {
     /// Status 0 with one whole message.
     Ok,
-    /// Another status.
+    /// Status other than 0.
     Status(u32),
     /// The response has no status, or one that is no number.
     NoStatus,
@@ -110,7 +110,7 @@ pub(crate) enum GrpcOutcome {
 }
 
 impl GrpcOutcome {
-    fn of(trailers: &HeaderMap, messages: &MessageReader) -> Self {
+    fn of(trailers: &HeaderMap, messages: &GrpcMessageCounter) -> Self {
         let status = trailers.get(STATUS).and_then(|value| value.to_str().ok());
         match status.and_then(|text| text.parse().ok()) {
             None => Self::NoStatus,
@@ -120,7 +120,7 @@ impl GrpcOutcome {
         }
     }
 
-    /// Returns the failure that it means, with a sentence; `None` for a success.
+    /// Returns its failure, with a sentence; `None` for a success.
     pub(crate) fn failure(self) -> Option<(FailureKind, String)> {
         match self {
             Self::Ok => None,
@@ -133,9 +133,9 @@ impl GrpcOutcome {
     }
 }
 
-/// Counter of the messages in a body, which needs no message in one piece.
+/// Counts the messages in a body that arrives in pieces.
 #[derive(Debug, Default)]
-struct MessageReader {
+struct GrpcMessageCounter {
     /// Bytes of the body.
     received: u64,
     /// Messages that have begun.
@@ -146,7 +146,7 @@ struct MessageReader {
     left: u64,
 }
 
-impl MessageReader {
+impl GrpcMessageCounter {
     fn read(&mut self, mut data: &[u8]) {
         self.received += data.len() as u64;
         while !data.is_empty() {
@@ -178,8 +178,8 @@ impl MessageReader {
 mod tests {
     use super::*;
 
-    fn read(body: &[u8], piece: usize) -> MessageReader {
-        let mut messages = MessageReader::default();
+    fn read(body: &[u8], piece: usize) -> GrpcMessageCounter {
+        let mut messages = GrpcMessageCounter::default();
         body.chunks(piece).for_each(|data| messages.read(data));
         messages
     }

@@ -1,4 +1,4 @@
-//! Part of this server in a run of several servers. Invariant: each row starts at the time that the control plane names, after
+//! Part of this server in a distributed run. Invariant: each row starts at the time that the control plane names, after
 //! every server was ready for it, or fails.
 
 use std::net::SocketAddr;
@@ -37,8 +37,8 @@ pub struct PartPlace<'a> {
     pub local: &'a Targets,
 }
 
-/// Runs every row of a plan in step with the other servers, after the rows that are `done`. `orders` names the current row and
-/// its start.
+/// Measures every row of a plan together with the other servers, after the rows that are `done`. `orders` holds the current
+/// row and its start.
 pub async fn run_part(
     PartPlace { plan, part, local }: PartPlace<'_>,
     done: Vec<BenchmarkRow>,
@@ -80,7 +80,7 @@ pub async fn run_part(
     Ok(rows)
 }
 
-/// Takes one row: connects, reports that this server is ready, waits for the start and measures.
+/// Measures one row: connects, reports that this server is ready and waits for the start first.
 async fn take(
     role: BenchmarkRole,
     cell: &Cell,
@@ -101,7 +101,7 @@ async fn take(
         start
             .checked_sub(cell.warmup)
             .filter(|begin| *begin >= Instant::now())
-            .ok_or_else(|| BenchError::Part("The start of the row reached it too late".to_owned()))
+            .ok_or_else(|| BenchError::Part("The start of the row arrived too late".to_owned()))
     };
     let on_start = || *started = Some(clock::unix_us());
     match role {
@@ -121,7 +121,7 @@ async fn wait_for_start(orders: &mut watch::Receiver<RowOrder>, position: u32) -
     }
 }
 
-/// Converts a time of this server's wall clock. A past one becomes now at the latest.
+/// Converts a time of this server's wall clock. A time before the start of the machine becomes now.
 fn instant_of(unix_us: u64) -> Instant {
     let (now, now_us) = (Instant::now(), clock::unix_us());
     let past = Duration::from_micros(now_us.saturating_sub(unix_us));

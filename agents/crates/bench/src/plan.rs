@@ -99,7 +99,7 @@ pub trait RunObserver {
     fn event_begins(&mut self, scenario: BenchmarkScenario);
     /// The measured time of a second phase is over.
     fn event_ends(&mut self);
-    /// This server is ready for so many rows of a run of several servers.
+    /// Reports the number of rows of a distributed run for which this server is ready.
     fn ready(&mut self, _rows: u32) {}
     /// Puts the measured app to sleep, and waits until it has no instance that the proxy knows. The error is a sentence.
     fn sleep(&mut self) -> impl Future<Output = Result<(), String>> + Send {

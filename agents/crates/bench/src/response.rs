@@ -22,12 +22,12 @@ pub(crate) struct Response {
     pub(crate) body_bytes: u64,
     /// True if the server closes the connection after it.
     pub(crate) closes: bool,
-    /// Outcome of a gRPC call; `None` for another request, and with another HTTP status than 200.
+    /// Outcome of a gRPC call; `None` for other requests and for HTTP statuses other than 200.
     pub(crate) grpc: Option<GrpcOutcome>,
 }
 
 impl Response {
-    /// Returns a response to another request than a gRPC call, on a connection that stays open.
+    /// Returns a response without a gRPC outcome, on a connection that stays open.
     pub(crate) fn new(status: u16, body_bytes: u64) -> Self {
         Self { status, body_bytes, closes: false, grpc: None }
     }

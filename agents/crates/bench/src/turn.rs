@@ -1,6 +1,6 @@
 //! Queue that lets one measurement run at a time: two on one machine would measure each other. Invariant: a holder waits for no
-//! other turn of this machine, so that no deadlock is possible. A row of several servers waits for those of the other machines:
-//! the control plane starts such a run only while no other has any of them.
+//! other turn of this machine, so that no deadlock is possible. A row of a distributed run also waits for other machines, so the
+//! control plane starts such a run only when no other run uses any of its servers.
 
 use std::sync::Arc;
 

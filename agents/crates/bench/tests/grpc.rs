@@ -25,7 +25,7 @@ use support::{HOST, plan};
 /// `hello` as a message of gRPC.
 const MESSAGE: &[u8] = b"\0\0\0\0\x05hello";
 
-/// What a server received, of one call each.
+/// Head and body of each call that a server received.
 type Calls = Arc<Mutex<Vec<(Request<()>, Vec<u8>)>>>;
 
 /// Answers each call as its path says. With an authority, it speaks TLS.

@@ -1,5 +1,5 @@
-//! App of the lab for gRPC: answers unary calls over HTTP/2 without TLS. Methods below `/delay/` and `/bytes/` ask for another
-//! response than the default one.
+//! App of the lab for gRPC: answers unary calls over HTTP/2 without TLS. Methods below `/delay/` and `/bytes/` set the
+//! delay or the size of the response.
 
 use std::cell::Cell;
 use std::io::Result;
@@ -23,7 +23,7 @@ const STREAMS_MAX: u32 = 10_000;
 const WINDOW_BYTES: u32 = 1 << 20;
 const CONNECTION_WINDOW_BYTES: u32 = 16 << 20;
 const OK: &str = "0";
-/// Status of a call that the app refuses as its settings say.
+/// Status of the calls that fail by the settings.
 const UNAVAILABLE: &str = "14";
 
 /// Answers of all connections.
@@ -92,7 +92,7 @@ impl CallServer {
         stream.send_trailers(trailers(OK))
     }
 
-    /// Returns the message and the delay of a response; `None` in place of the message: the call fails.
+    /// Returns the message of a response (`None`: the call fails) and its delay.
     fn decide(&self, path: &str) -> (Option<Bytes>, Duration) {
         let count = self.calls.get() + 1;
         self.calls.set(count);

@@ -95,8 +95,8 @@ pub struct Lab {
 }
 
 impl Lab {
-    /// Starts the app and the proxies that a plan compares, and the link before them where its scenario needs one. A `copy`
-    /// runs already, and answers in place of the app.
+    /// Starts the app and the proxies that a plan compares, and the link in front of them if its scenario needs one. A
+    /// `copy` runs already, and answers in place of the app.
     pub async fn start(
         setup: &LabSetup,
         plan: &BenchmarkPlan,
@@ -145,7 +145,7 @@ impl Lab {
             (None, None) => lab.start_own_app().await.map_err(|source| LabError::Start { program: "app", source })?,
             (None, Some(program)) => lab.start_app_server(program).await?,
         };
-        // Behind a link, the app has another network than the clients.
+        // Behind a link, app and clients have different networks.
         lab.targets.app_address = Some(app).filter(|_| lab.targets.link.is_none());
         for target in &plan.targets {
             let (version, configuration, started) = match target {
@@ -178,7 +178,7 @@ impl Lab {
         Ok(lab)
     }
 
-    /// Makes a copy the app of the lab. Everything that starts after it is in the copy's network.
+    /// Uses a copy as the app of the lab. Everything that starts later is in the copy's network.
     fn enter(&mut self, copy: LabCopy) -> SocketAddr {
         let LabCopy { address, pid, network } = copy;
         self.targets.app_pids = vec![pid];
@@ -390,7 +390,7 @@ impl Lab {
         }
     }
 
-    /// Returns ports that are free now in the network of the proxies. Behind a link, it returns those of this process' network.
+    /// Returns ports that are free now in the network of the proxies. Behind a link, they are those of this process's network.
     fn free_ports<const N: usize>(&self) -> io::Result<[u16; N]> {
         match &self.targets.network {
             Some(network) => run_inside(network.as_fd(), free_ports),

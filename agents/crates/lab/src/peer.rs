@@ -11,7 +11,7 @@ pub(crate) struct Peer {
     pub(crate) program: LabProgram,
     /// Arguments of a command that gives the running proxy its routes; empty: its files name them.
     pub(crate) route_arguments: &'static [&'static str],
-    /// Changes of its files by which it forwards gRPC, as (text, replacement).
+    /// Changes of its configuration files so that it forwards gRPC, as (text, replacement).
     pub(crate) grpc: Replacements,
 }
 
@@ -202,7 +202,7 @@ pub(crate) fn peer(target: BenchmarkTarget) -> Option<&'static Peer> {
 }
 
 impl Peer {
-    /// Returns the changes of its files for an app that speaks gRPC, or does not.
+    /// Returns the changes of its configuration files: none without gRPC.
     pub(crate) fn replacements(&self, is_grpc: bool) -> Replacements {
         if is_grpc { self.grpc } else { &[] }
     }

@@ -172,7 +172,7 @@ fn tls(certificate: &Path) -> Result<Arc<ServerConfig>> {
     let builder = ServerConfig::builder_with_provider(provider.into());
     let builder = builder.with_protocol_versions(&[&rustls::version::TLS13]).map_err(Error::other)?;
     let mut config = builder.with_no_client_auth().with_single_cert(chain, key).map_err(Error::other)?;
-    // HTTP/2 is for calls of gRPC only, whose clients offer nothing else.
+    // Only gRPC clients offer HTTP/2, and they offer nothing else.
     config.alpn_protocols = vec![b"http/1.1".to_vec(), b"h2".to_vec()];
     Ok(config.into())
 }

@@ -33,7 +33,7 @@ const SLEEP_TIMEOUT: Duration = Duration::from_secs(60);
 pub(crate) enum BenchmarkEvent {
     /// The lab has started its programs, or failed to. The number is that of the rows that can be measured.
     Programs(Vec<BenchmarkProgram>, u32),
-    /// This server is ready for so many rows of a run of several servers.
+    /// Number of rows of a distributed run for which this server is ready.
     Ready(u32),
     /// A row was measured.
     Row(Box<BenchmarkRow>),
@@ -53,7 +53,7 @@ struct RunningBenchmark {
     cancel: CancellationToken,
     /// Reason that cancelled it, if that was no person.
     fault: Option<BenchError>,
-    /// Current row of a run of several servers.
+    /// Current row of a distributed run.
     orders: watch::Sender<RowOrder>,
     task: JoinHandle<()>,
 }
@@ -254,7 +254,7 @@ struct LabRun<'a> {
 }
 
 impl LabRun<'_> {
-    /// Measures the plan, before a copy of the app's live release if it names one. Nothing of the copy is left afterwards.
+    /// Measures the plan, in front of a copy of the app's live release if it names one. Removes the copy afterwards.
     async fn measure(
         &self,
         done: Vec<BenchmarkRow>,
@@ -262,7 +262,7 @@ impl LabRun<'_> {
         reporter: &mut Reporter,
     ) -> Result<Vec<BenchmarkRow>, BenchError> {
         let Some(release) = &self.plan.lab_release else {
-            return self.measure_before(None, done, cancel, reporter).await;
+            return self.measure_in_lab(None, done, cancel, reporter).await;
         };
         let copy = tokio::select! {
             copy = reporter.sleeper.runtime.start_copy(self.plan.key.clone(), release.clone()) => copy,
@@ -271,14 +271,14 @@ impl LabRun<'_> {
         let copy = copy.map_err(BenchError::Copy)?;
         let upstream = LabCopy { address: copy.address, pid: copy.pid, network: copy.network.clone() };
         let outcome = tokio::select! {
-            outcome = self.measure_before(Some(upstream), done, cancel, reporter) => outcome,
-            how = copy.ended() => Err(BenchError::Copy(how)),
+            outcome = self.measure_in_lab(Some(upstream), done, cancel, reporter) => outcome,
+            end = copy.ended() => Err(BenchError::Copy(end)),
         };
         copy.stop().await;
         outcome
     }
 
-    async fn measure_before(
+    async fn measure_in_lab(
         &self,
         copy: Option<LabCopy>,
         done: Vec<BenchmarkRow>,
@@ -362,7 +362,7 @@ fn started(run: RunId, rows_total: u32) -> BenchmarkStatus {
     }
 }
 
-/// Returns the current row of a run of several servers. Other runs have no use for it.
+/// Returns the current row of a distributed run. Other runs have no use for it.
 fn order_of(plan: &BenchmarkPlan) -> RowOrder {
     plan.part.as_ref().map(|part| part.order).unwrap_or_default()
 }

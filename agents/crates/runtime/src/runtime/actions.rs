@@ -528,7 +528,7 @@ impl Readiness {
     }
 }
 
-/// Checks of one instance, which also find the port that it listens on instead of the given one.
+/// Readiness checks of one instance. They also find the port on which it listens instead of the given one.
 pub(super) struct ReadinessProbe {
     target: HealthTarget,
     elsewhere: Vec<u16>,

@@ -70,7 +70,7 @@ impl RuntimeDriver {
         Ok(())
     }
 
-    /// Ends a copy of a release that the last run of the agent left. Its shim ends it too, unless it was killed.
+    /// Ends a copy of a release that the previous agent process left. Its shim does the same, unless the shim was killed.
     async fn end_copy(&self, folder: InstanceFolder, spec: &InstanceSpec) {
         let attached = match self.supervisor.attach(&spec.instance).await {
             Ok(attached) => Some(attached).filter(|attached| attached.status.running),

@@ -1,5 +1,5 @@
-//! Copies of live releases for the benchmark lab. A copy runs as an instance of its app does, but no state machine, route or
-//! report knows it. Invariant: it ends with its handle, and its shim with the agent.
+//! Copies of live releases for the benchmark lab. A copy runs like an instance of its app, but no state machine, route or report
+//! knows it. Invariant: the copy ends with its handle, and its shim ends with the agent.
 
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
@@ -48,7 +48,7 @@ pub struct ReleaseCopy {
 }
 
 impl ReleaseCopy {
-    /// Waits until the copy has ended by itself, and returns how as the end of a sentence.
+    /// Waits until the copy has ended by itself. Returns the reason as the end of a sentence.
     pub async fn ended(&self) -> String {
         self.life.clone().ended().await
     }
@@ -59,7 +59,7 @@ impl ReleaseCopy {
     }
 }
 
-/// Copy as its driver knows it.
+/// Copy in the driver's list.
 #[derive(Debug)]
 pub(super) struct ManagedCopy {
     pub(super) key: AppKey,
@@ -77,7 +77,7 @@ impl ManagedCopy {
 struct CopyLife {
     stop: mpsc::UnboundedSender<Duration>,
     stop_timeout: Duration,
-    /// Set at its end: the way it ended, as the end of a sentence.
+    /// Reason of its end, as the end of a sentence; `None` while it runs.
     end: watch::Receiver<Option<String>>,
 }
 
@@ -145,7 +145,7 @@ impl RuntimeDriver {
         });
     }
 
-    /// Returns what to launch, or why a copy of the release can't run here, as the end of a sentence.
+    /// Returns the launch of a copy. The error is the reason why the release can't be copied here, as the end of a sentence.
     fn copy_request(&self, key: &AppKey, release: &ReleaseId) -> Result<LaunchRequest, String> {
         if self.stopping {
             return Err("the agent is stopping".to_owned());
@@ -154,10 +154,10 @@ impl RuntimeDriver {
         let live = spec.live.as_ref().filter(|live| live.id == *release);
         let live = live.ok_or("another release went live before the run began")?;
         if !live.volumes.is_empty() {
-            return Err("the app has volumes, to which a copy would write beside it".to_owned());
+            return Err("the app has volumes, and a copy would write to them too".to_owned());
         }
         if live.listens_on_socket {
-            return Err("the app listens on a Unix socket, which other proxies don't reach".to_owned());
+            return Err("the app listens on a Unix socket, which other proxies can't reach".to_owned());
         }
         let is_image = live.artifact_kind == ArtifactKind::Image;
         if !is_image && matches!(self.options.isolation.network, Some(AppNetwork::Rootless(_))) {
@@ -209,7 +209,7 @@ struct CopyLauncher {
 }
 
 impl CopyLauncher {
-    /// Runs the copy to its end, and removes what it leaves. Returns how it ended.
+    /// Runs the copy to its end and removes its folder. Returns the reason of its end.
     async fn run(
         &self,
         request: LaunchRequest,
@@ -264,7 +264,7 @@ impl CopyLauncher {
         words(&exit, &last_lines(&folder, &spec))
     }
 
-    /// Answers when the copy is ready or has failed. Stops a copy that nobody waits for.
+    /// Answers when the copy is ready or has failed. Stops the copy if the caller no longer waits.
     async fn answer(
         self,
         started: oneshot::Receiver<StartedCopy>,
@@ -314,7 +314,7 @@ impl CopyLauncher {
             Some(network) => {
                 let namespace = handover::ask(&network.handover, HandoverRequest::Namespace).await;
                 let namespace = namespace.map_err(|error| format!("its network can't be opened ({error})"))?;
-                Some(Arc::new(namespace.into_iter().next().ok_or("its network did not come")?))
+                Some(Arc::new(namespace.into_iter().next().ok_or("its network is missing")?))
             }
             None => None,
         };
@@ -351,7 +351,7 @@ fn last_lines(folder: &InstanceFolder, spec: &InstanceSpec) -> Vec<String> {
     }
 }
 
-/// Returns how a copy ended, as the end of a sentence.
+/// Returns the reason of a copy's end, as the end of a sentence.
 fn words(exit: &Exit, lines: &[String]) -> String {
     let how = match exit {
         Exit { start_error: Some(error), .. } => return error.trim_end_matches('.').to_owned(),

@@ -429,7 +429,7 @@ impl Parent {
     }
 }
 
-/// Opens the agent, which is the parent of this process. One that has ended already has left it to another parent.
+/// Opens a pidfd of the agent, the parent of this process. Fails if the agent has ended, because the parent is another one then.
 fn agent() -> io::Result<OwnedFd> {
     let ended = || io::Error::other("it has ended");
     let parent = getppid().ok_or_else(ended)?;
