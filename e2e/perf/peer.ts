@@ -74,10 +74,10 @@ export interface Configured {
   readonly changes?: readonly (readonly [string, string])[];
   /** Values of template variables beside the common ones. */
   readonly values?: Readonly<Record<string, string>>;
-  /** Variables in arguments and environment have the values of the templates'. */
+  /** Names between at signs in arguments and environment are filled in as in the templates. */
   readonly args: (config: string, folder: string) => string[];
   readonly env?: Readonly<Record<string, string>>;
-  /** Arguments of a command that tells the running program its app; called at the start and at each switch. */
+  /** Arguments of the command that sets the running program's app, at the start and at each switch. */
   readonly route?: readonly string[];
   /** Default: it watches its files. */
   readonly switchedBy?: string;
@@ -161,20 +161,20 @@ export function configured(peer: Configured): Peer {
       });
       const { pid } = child;
       if (pid === undefined) throw new Error('it has no process id');
-      const tellRoute = async (app: string) => {
+      const setRoute = async (app: string) => {
         if (route === undefined) return;
-        const told = route.map((arg) => fill(arg, app));
-        const { code, output } = await run(program.file, told, { env: environment });
-        if (code !== 0) throw new Error(`${name} ${told[0]}: ${output.trim().split('\n').at(-1)}`);
+        const command = route.map((arg) => fill(arg, app));
+        const { code, output } = await run(program.file, command, { env: environment });
+        if (code !== 0) throw new Error(`${name} ${command[0]}: ${output.trim().split('\n').at(-1)}`);
       };
-      await tellRoute(ends.app).catch((error: unknown) => {
+      await setRoute(ends.app).catch((error: unknown) => {
         child.kill('SIGKILL');
         throw error;
       });
       let current = ends.app;
       const switchApp = async (app: string) => {
         write(app);
-        await tellRoute(app);
+        await setRoute(app);
         await peer.reload?.({ child, program, folder, config, app, previous: current });
         current = app;
       };

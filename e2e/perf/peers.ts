@@ -200,7 +200,7 @@ export const PEERS: readonly Peer[] = [
     ...SIGHUP,
   }),
   configured({
-    // The Go module proxy refuses it. It doesn't tell its version.
+    // The Go module proxy refuses it. It doesn't print its version.
     name: 'kamal-proxy',
     speaks: ['http1', 'http2', 'http3'],
     versionArgs: [],

@@ -1,4 +1,4 @@
-// Tests of a benchmark of several servers: agents in networks of their own load the app of another one as one run.
+// Tests a distributed run: agents in networks of their own load the app on another server.
 import type { AppId, RunId } from '@fairlead/contract/ids';
 import { type BenchmarkDetail, benchmarkPlanSchema, cancelBenchmark } from '@fairlead/core/benchmark';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -87,7 +87,7 @@ test('two servers load one app as one run: the row is their sum, in the same win
   expect(await countOf('/shared')).toBe(counted + 2 * 5);
 });
 
-test('HTTP/2 and HTTP/3 clients of several servers are one run too', { timeout: 300_000 }, async () => {
+test('a distributed run also measures HTTP/2 and HTTP/3', { timeout: 300_000 }, async () => {
   const run = await ended(
     await start({ path: '/streams', protocols: ['http2', 'http3'], repeats: 1, durationMs: 500 }),
   );

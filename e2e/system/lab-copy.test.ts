@@ -1,4 +1,4 @@
-// Tests of the lab before a copy of the live release: its path, who gets the requests, and what is left afterwards.
+// Tests the lab in front of a copy of the live release: its network path, that it alone gets the requests, and that nothing is left.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { AppId } from '@fairlead/contract/ids';
@@ -70,7 +70,7 @@ async function nothingLeft(): Promise<void> {
   await waitFor(isAlone, { what: 'the end of its folder', timeoutMs: 30_000 });
 }
 
-test('proxies and floor are measured before a copy, which alone gets the requests and leaves nothing', async () => {
+test('proxies and floor are measured in front of a copy, which alone gets the requests and leaves nothing', async () => {
   const instances = await live();
   const plan = planOf({ protocols: ['http1', 'http2', 'http1-cleartext'], durationMs: 500 });
   let answers = 0;
