@@ -84,7 +84,7 @@ export const serverErrors = {
       retryable: true,
     },
   ),
-  'benchmark.not_http2': conflict(
+  'benchmark.no_grpc': conflict(
     'gRPC needs an app that speaks HTTP/2. Choose HTTP/2 as the upstream protocol in its traffic settings first.',
   ),
   'benchmark.app_not_running': failed('The app has no healthy instance to measure. Deploy it, then start a new run.'),

@@ -151,7 +151,7 @@ async function hostOf(
   return domain?.host ?? LAB_HOST;
 }
 
-/** Throws benchmark.never_sleeps and benchmark.not_http2 for an app that its newest settings make unfit for the plan. */
+/** Throws benchmark.never_sleeps and benchmark.no_grpc for an app that its newest settings make unfit for the plan. */
 async function requireSettings(
   ctx: Ctx,
   placement: { readonly appId: string; readonly environmentId: string },
@@ -162,7 +162,7 @@ async function requireSettings(
   const { autoscaling, traffic } = (await findNewestConfig(ctx, placement)).settings;
   const { appId } = placement;
   if (scenario === 'wake' && autoscaling?.instancesMin !== 0) throw new AppError('benchmark.never_sleeps', { appId });
-  if (isGrpc && traffic.upstreamProtocol !== 'http2') throw new AppError('benchmark.not_http2', { appId });
+  if (isGrpc && traffic.upstreamProtocol !== 'http2') throw new AppError('benchmark.no_grpc', { appId });
 }
 
 /**
