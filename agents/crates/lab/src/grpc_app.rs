@@ -167,7 +167,9 @@ mod tests {
             fresh_connections: false,
             rate: None,
             lab_server: LabServer::Own,
+            lab_release: None,
             link: LinkCondition::default(),
+            part: None,
             load: BenchmarkLoad::default(),
         };
         let targets = Targets::of_app(None, Some(address.into()), Vec::new());

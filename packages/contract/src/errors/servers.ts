@@ -84,8 +84,8 @@ export const serverErrors = {
       retryable: true,
     },
   ),
-  'benchmark.not_http2': conflict(
-    'gRPC needs an app that speaks HTTP/2. Choose HTTP/2 as the upstream protocol in its traffic settings first.',
+  'benchmark.no_grpc': conflict(
+    'This app doesn’t speak HTTP/2, which gRPC needs. Choose HTTP/2 as the upstream protocol in its traffic settings first.',
   ),
   'benchmark.app_not_running': failed('The app has no healthy instance to measure. Deploy it, then start a new run.'),
   'benchmark.target_unreachable': failed(

@@ -120,7 +120,7 @@ test('an app that never sleeps has no wake', async () => {
 test('gRPC is measured only of an app that speaks HTTP/2', async () => {
   await report('benchmark', 'benchmark.grpc', 'benchmark.load');
   const calls = { protocols: ['grpc'], path: '/shop.Cart/Get' };
-  expect(await refusal(calls)).toBe('benchmark.not_http2');
+  expect(await refusal(calls)).toBe('benchmark.no_grpc');
   const settings = updateConfigInputSchema.parse({ appId, settings: { traffic: { upstreamProtocol: 'http2' } } });
   await world.tenant((ctx) => updateConfig(ctx, settings));
   expect(await refusal(calls)).toBeNull();

@@ -151,7 +151,7 @@ async function hostOf(
   return domain?.host ?? LAB_HOST;
 }
 
-/** Throws benchmark.never_sleeps or benchmark.not_http2 if the app's newest settings don't fit the plan. */
+/** Throws benchmark.never_sleeps or benchmark.no_grpc if the app's newest settings don't fit the plan. */
 async function requireSettings(
   ctx: Ctx,
   placement: { readonly appId: string; readonly environmentId: string },
@@ -162,7 +162,7 @@ async function requireSettings(
   const { autoscaling, traffic } = (await findNewestConfig(ctx, placement)).settings;
   const { appId } = placement;
   if (scenario === 'wake' && autoscaling?.instancesMin !== 0) throw new AppError('benchmark.never_sleeps', { appId });
-  if (isGrpc && traffic.upstreamProtocol !== 'http2') throw new AppError('benchmark.not_http2', { appId });
+  if (isGrpc && traffic.upstreamProtocol !== 'http2') throw new AppError('benchmark.no_grpc', { appId });
 }
 
 /**
