@@ -132,7 +132,7 @@ async fn serve_sockets(
     Ok(())
 }
 
-/// Makes a send ring for each core. After the first one that the kernel or a container refuses, all are `None`.
+/// Makes a send ring for each core; `None` for the rest after the kernel or a container refused one.
 fn send_rings(cores: usize) -> Vec<Option<SendRing>> {
     let mut rings = Vec::with_capacity(cores);
     let refused = (0..cores).find_map(|_| SendRing::new().map(|ring| rings.push(Some(ring))).err());
