@@ -136,13 +136,17 @@ async fn servers_take_each_row_at_the_named_time_and_count_what_the_app_served()
         assert!(agents.iter().all(|agent| !agent.run.is_finished()));
         let start = clock::unix_us() + 1_000_000;
         starts.push(start);
-        agents.iter().for_each(|agent| drop(agent.orders.send_replace(RowOrder { row, start_unix_us: Some(start) })));
+        for agent in &agents {
+            agent.orders.send_replace(RowOrder { row, start_unix_us: Some(start) });
+        }
         if row == 0 {
             // No server begins the next row before it is ordered.
             let early = tokio::time::timeout(Duration::from_secs(1), agents[0].ready.recv()).await;
             assert!(early.is_err());
             let next = RowOrder { row: 1, start_unix_us: None };
-            agents.iter().for_each(|agent| drop(agent.orders.send_replace(next)));
+            for agent in &agents {
+                agent.orders.send_replace(next);
+            }
         }
     }
     let [east, west, home] = agents.map(|agent| agent.run);
