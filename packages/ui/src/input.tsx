@@ -15,7 +15,13 @@ export interface InputProps extends Omit<ComponentProps<'input'>, 'ref'> {
 
 export function Input({ mono = false, className, ...rest }: InputProps) {
   const ref = useEarlyInput<HTMLInputElement>();
-  return <input {...rest} ref={ref} className={cn(CONTROL, 'h-9 px-3', mono && 'font-mono text-sm', className)} />;
+  return (
+    <input
+      {...rest}
+      ref={ref}
+      className={cn(CONTROL, 'h-9 px-3', rest.type === 'file' && 'py-1.5', mono && 'font-mono text-sm', className)}
+    />
+  );
 }
 
 export interface TextareaProps extends ComponentProps<'textarea'> {
