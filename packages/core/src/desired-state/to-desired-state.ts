@@ -130,7 +130,7 @@ export interface BenchmarkPartRow {
   readonly addresses: string[];
   readonly caPem: string;
   readonly row: number;
-  /** By the clock of this server; 0: not all servers are ready. */
+  /** Start by the clock of this server; 0: not all servers are ready. */
   readonly startUnixUs: bigint;
 }
 
