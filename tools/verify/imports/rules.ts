@@ -79,9 +79,9 @@ const WEB_FEATURE = /^apps\/web\/src\/features\/([^/]+)\//;
 const CORE_KERNEL = 'kernel';
 /** Files of core that may run in a browser: schemas and pure rules, no verbs. */
 const CORE_FOR_BROWSERS =
-  /^packages\/core\/src\/(?:[^/]+\/(?:schema|rules)|kernel\/command|role\/rights|benchmark\/(?:load|noise|plan|statistics|thresholds))\.ts$/;
+  /^packages\/core\/src\/(?:[^/]+\/(?:schema|rules)|kernel\/command|role\/rights|benchmark\/(?:distribution|load|noise|plan|statistics|thresholds))\.ts$/;
 /** Schemas, and pure rules that a schema checks by. */
-const SCHEMA_LAYER = /\/(?:schema|benchmark\/(?:load|noise|plan))\.ts$/;
+const SCHEMA_LAYER = /\/(?:schema|benchmark\/(?:distribution|load|noise|plan))\.ts$/;
 const SERVER_PACKAGES = /^(server-only|pg|@prisma\/.+|graphile-worker|pino|ws|better-auth\/adapters.*)$/;
 
 export function checkRules(graph: Graph): Breach[] {

@@ -2,7 +2,7 @@
 import type { BenchmarkPlan } from '../benchmark/schema.ts';
 
 /** Returns the number of clients of the load server at a position. The first ones have one more if the division has a rest. */
-export function clientsOf(concurrency: number, position: number, loadServers: number): number {
+function clientsOf(concurrency: number, position: number, loadServers: number): number {
   return Math.floor(concurrency / loadServers) + (position < concurrency % loadServers ? 1 : 0);
 }
 
