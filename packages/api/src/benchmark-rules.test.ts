@@ -71,7 +71,8 @@ async function addServer(organizationId: OrganizationId): Promise<ServerId> {
   const id = newId('srv');
   await api.world.system(async ({ tx, clock }) => {
     const { serverId } = api.world;
-    await tx.server.update({ where: { id: serverId }, data: { capabilities: { push: 'benchmark.distributed' } } });
+    const needed = ['benchmark.distributed', 'certificate.challenge'];
+    await tx.server.update({ where: { id: serverId }, data: { capabilities: { push: needed } } });
     const { capabilities } = await tx.server.findUniqueOrThrow({ where: { id: serverId } });
     await tx.server.create({
       data: {
@@ -88,6 +89,10 @@ test('load servers belong to the organization and need the right to benchmark in
   const load = (caller: Caller, ...loadServerIds: ServerId[]) =>
     caller.benchmark.create({ appId, plan: { targets: ['proxy'] } as object, loadServerIds });
   const own = await addServer(organizationId);
+  await expect(load(benchmarker, own)).rejects.toMatchObject({
+    cause: { published: { errorCode: 'benchmark.host_unverified' } },
+  });
+  await api.world.system(({ tx }) => tx.domainHost.updateMany({ data: { state: 'ready' } }));
   await load(benchmarker, own);
 
   const roleId = newId('rol');

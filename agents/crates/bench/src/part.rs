@@ -1,7 +1,6 @@
 //! Part of this server in a distributed run. Invariant: each row starts at the time that the control plane names, after
 //! every server was ready for it, or fails.
 
-use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use fairlead_base::{CancellationToken, clock};
@@ -20,6 +19,7 @@ use crate::cell::{Cell, Measurement, measure_from, observe};
 use crate::client::Protocol;
 use crate::error::BenchError;
 use crate::plan::{RunObserver, TargetEndpoint, Targets, cell, order, row};
+use crate::port_check::answers_check;
 use crate::tls::client_config;
 use crate::turn::MeasurementTurns;
 
@@ -128,17 +128,22 @@ fn instant_of(unix_us: u64) -> Instant {
     now.checked_sub(past).unwrap_or(now) + Duration::from_micros(unix_us.saturating_sub(now_us))
 }
 
-/// Returns the proxy of the app's server as the only target: its first address with a certificate for the host that this server
-/// trusts.
+/// Returns the proxy of the app's server as the only target: its first address where a proxy of the organization answers, with a
+/// certificate for the host that this server trusts. A certificate alone proves nothing: any host has one.
 async fn find_target(plan: &BenchmarkPlan, part: &BenchmarkPart) -> Result<Targets, BenchError> {
     let roots = roots(&part.ca_pem)?;
     let host = ServerName::try_from(plan.host.clone());
     let host = host.map_err(|_| BenchError::Plan(format!("`{}` is not a host name", plan.host)))?;
+    let check = part.check.as_ref();
+    let check = check.ok_or_else(|| BenchError::Plan("it has no check of the app's server".to_owned()))?;
     let connector = TlsConnector::from(client_config(&roots, Protocol::Http1)?);
-    let mut faults = Vec::new();
     for address in &part.addresses {
-        match timeout(ADDRESS_TIMEOUT, handshake(&connector, *address, host.clone())).await {
-            Ok(Ok(())) => {
+        let answers = async {
+            answers_check(*address, check).await?;
+            connector.connect(host.clone(), TcpStream::connect(address).await?).await
+        };
+        match timeout(ADDRESS_TIMEOUT, answers).await {
+            Ok(Ok(_)) => {
                 let proxy = TargetEndpoint { https: Some(*address), ..TargetEndpoint::default() };
                 return Ok(Targets {
                     endpoints: [(BenchmarkTarget::Proxy, proxy)].into(),
@@ -147,15 +152,13 @@ async fn find_target(plan: &BenchmarkPlan, part: &BenchmarkPart) -> Result<Targe
                     ..Targets::default()
                 });
             }
-            Ok(Err(error)) => faults.push(format!("{address}: {error}")),
-            Err(_) => faults.push(format!("{address}: no answer within {} s", ADDRESS_TIMEOUT.as_secs())),
+            // Reasons stay in this log: in the run, they would tell which ports are open in this network.
+            Ok(Err(error)) => tracing::info!(%address, %error, "the app's server does not answer at an address"),
+            Err(_) => tracing::info!(%address, "nothing answers in time at an address of the app's server"),
         }
     }
-    Err(BenchError::Unreachable { target: format!("{} on its server", plan.host), detail: faults.join("; ") })
-}
-
-async fn handshake(connector: &TlsConnector, address: SocketAddr, host: ServerName<'static>) -> std::io::Result<()> {
-    connector.connect(host, TcpStream::connect(address).await?).await.map(drop)
+    let detail = "its server answers at none of its addresses".to_owned();
+    Err(BenchError::Unreachable { target: plan.host.clone(), detail })
 }
 
 /// Returns the given authority and those of this system (DER).

@@ -12,7 +12,7 @@ use fairlead_base::{CancellationToken, clock};
 use fairlead_bench::{BenchError, MeasurementTurns, PartPlace, ProxyTarget, RunObserver, Targets, run_part};
 use fairlead_model::{
     BenchmarkPart, BenchmarkPlan, BenchmarkProtocol, BenchmarkRole, BenchmarkRow, BenchmarkScenario, BenchmarkTarget,
-    NetworkPath, RowOrder,
+    NetworkPath, PortCheck, RowOrder,
 };
 use fairlead_tls::{CertificateSet, CertificateSource, CertificateStore, LocalAuthority, Tickets, server_config};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -23,13 +23,28 @@ use tokio_rustls::TlsAcceptor;
 
 use support::{HOST, plan};
 
-/// Answers every request over TLS and counts them. Accepts only the first `connections` that send one.
+const CHECK_NAME: &str = "0123456789abcdef.fairlead-check.invalid";
+const ANSWER: [u8; 32] = [7; 32];
+
+/// Starts a proxy of the organization: it answers its port check.
 async fn https_app(authority: &LocalAuthority, connections: u64) -> (SocketAddr, Arc<AtomicU64>) {
+    https_server(authority, connections, Some(ANSWER)).await
+}
+
+/// Answers every request over TLS and counts them. Accepts only the first `connections` that send one. Answers the port check
+/// with `answer`.
+async fn https_server(
+    authority: &LocalAuthority,
+    connections: u64,
+    answer: Option<[u8; 32]>,
+) -> (SocketAddr, Arc<AtomicU64>) {
     let leaf = authority.leaf(HOST).unwrap();
     let store = Arc::new(CertificateStore::default());
     let hosts = [HOST.to_owned()];
     let source = CertificateSource { hosts: &hosts, chain_der: &leaf.chain_der, key_pkcs8_der: &leaf.key_pkcs8_der };
-    store.swap(Arc::new(CertificateSet::build([source], &CertificateSet::default()).unwrap()));
+    let set = CertificateSet::build([source], &CertificateSet::default()).unwrap();
+    let challenges = answer.iter().map(|answer| (CHECK_NAME, answer.as_slice()));
+    store.swap(Arc::new(set.with_challenges(challenges).unwrap()));
     let acceptor = TlsAcceptor::from(server_config(store, Tickets::new(&[[1; 32]]).unwrap()).unwrap());
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let (address, served) = (listener.local_addr().unwrap(), Arc::new(AtomicU64::new(0)));
@@ -95,7 +110,8 @@ fn join(plan: BenchmarkPlan, part: BenchmarkPart, local: Targets, cancel: &Cance
 
 fn load_part(authority: &LocalAuthority, addresses: Vec<SocketAddr>) -> BenchmarkPart {
     let ca_pem = std::fs::read_to_string(authority.root_path()).unwrap();
-    BenchmarkPart { role: BenchmarkRole::Load, addresses, ca_pem, order: RowOrder::default() }
+    let check = Some(PortCheck { name: CHECK_NAME.to_owned(), answer: ANSWER });
+    BenchmarkPart { role: BenchmarkRole::Load, addresses, ca_pem, order: RowOrder::default(), check }
 }
 
 /// Returns an authority and its folder, which ends with it.
@@ -223,4 +239,25 @@ async fn only_an_address_with_a_trusted_certificate_gets_requests() {
     let error = agent.run.await.unwrap().unwrap_err();
     assert!(matches!(error, BenchError::Unreachable { .. }) && error.to_string().contains(HOST), "{error}");
     assert_eq!(served.load(Ordering::Relaxed), 0);
+}
+
+#[tokio::test]
+async fn a_trusted_certificate_without_the_answer_of_the_port_check_gets_no_requests() {
+    let (own, _folder) = authority();
+    for answer in [None, Some([8; 32])] {
+        let (address, served) = https_server(&own, u64::MAX, answer).await;
+        let part = load_part(&own, vec![address]);
+        let agent = join(paced(2), part, Targets::default(), &CancellationToken::new());
+        let error = agent.run.await.unwrap().unwrap_err().to_string();
+        assert!(error.contains(HOST) && error.contains("none of its addresses"), "{error}");
+        // The message is no scan of the network.
+        assert!(!error.contains(&address.to_string()), "{error}");
+        assert_eq!(served.load(Ordering::Relaxed), 0);
+    }
+    // The next address is tried.
+    let (stranger, _) = https_server(&own, u64::MAX, None).await;
+    let (address, _) = https_app(&own, u64::MAX).await;
+    let part = load_part(&own, vec![stranger, address]);
+    let mut agent = join(paced(2), part, Targets::default(), &CancellationToken::new());
+    assert_eq!(agent.ready.recv().await, Some(1));
 }

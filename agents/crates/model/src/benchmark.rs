@@ -379,6 +379,16 @@ pub struct BenchmarkPart {
     /// Root certificate of the app's server (PEM), to trust beside those of this system; empty: none.
     pub ca_pem: String,
     pub order: RowOrder,
+    /// Proof that an address belongs to a server of the organization; `None` for the role `Measure`.
+    #[serde(default)]
+    pub check: Option<PortCheck>,
+}
+
+/// Port check of an organization: its proxies answer a TLS-ALPN-01 handshake for a secret name with a secret digest.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PortCheck {
+    pub name: String,
+    pub answer: [u8; 32],
 }
 
 /// Role of a server in a distributed run.

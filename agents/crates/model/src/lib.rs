@@ -23,7 +23,7 @@ pub mod message {
 pub use benchmark::{
     BenchmarkLoad, BenchmarkPart, BenchmarkPhase, BenchmarkPlan, BenchmarkProbe, BenchmarkProgram, BenchmarkProtocol,
     BenchmarkRequest, BenchmarkRole, BenchmarkRow, BenchmarkScenario, BenchmarkStage, BenchmarkTarget, LabApp,
-    LabServer, LinkCondition, LinkCounters, LinkReport, MachineNoise, NetworkPath, RowOrder,
+    LabServer, LinkCondition, LinkCounters, LinkReport, MachineNoise, NetworkPath, PortCheck, RowOrder,
 };
 pub use benchmark_gate::{BenchmarkGate, BenchmarkMetric, BenchmarkThreshold, GateProgress, ThresholdBound};
 pub use certificate::{

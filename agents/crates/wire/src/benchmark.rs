@@ -6,7 +6,7 @@ use std::time::Duration;
 use fairlead_model::{
     BenchmarkLoad, BenchmarkPart, BenchmarkPhase, BenchmarkPlan, BenchmarkProbe, BenchmarkProgram, BenchmarkProtocol,
     BenchmarkRequest, BenchmarkRole, BenchmarkRow, BenchmarkScenario, BenchmarkStage, BenchmarkStatus, BenchmarkTarget,
-    LabApp, LabServer, LinkCondition, LinkReport, MachineNoise, NetworkPath, RowOrder, StateError,
+    LabApp, LabServer, LinkCondition, LinkReport, MachineNoise, NetworkPath, PortCheck, RowOrder, StateError,
 };
 
 use crate::agent;
@@ -141,8 +141,17 @@ fn part(at: &str, spec: agent::BenchmarkPart) -> Result<BenchmarkPart, StateErro
     if role == BenchmarkRole::Load && addresses.is_empty() {
         return Err(wrong(&format!("{at}.addresses"), "is empty"));
     }
+    let check = match role {
+        BenchmarkRole::Measure => None,
+        BenchmarkRole::Load => {
+            let answer: Result<[u8; 32], _> = spec.check_answer.as_slice().try_into();
+            let answer = answer.map_err(|_| wrong(&format!("{at}.check_answer"), "is not 32 bytes long"))?;
+            host(&format!("{at}.check_name"), &spec.check_name)?;
+            Some(PortCheck { name: spec.check_name, answer })
+        }
+    };
     let order = RowOrder { row: spec.row, start_unix_us: (spec.start_unix_us > 0).then_some(spec.start_unix_us) };
-    Ok(BenchmarkPart { role, addresses, ca_pem: spec.ca_pem, order })
+    Ok(BenchmarkPart { role, addresses, ca_pem: spec.ca_pem, order, check })
 }
 
 fn server(name: i32) -> Option<LabServer> {

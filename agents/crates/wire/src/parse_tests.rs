@@ -267,6 +267,15 @@ fn one_wrong_field_refuses_the_whole_and_is_named() {
             let link = agent::BenchmarkLink { loss_per_million: 500_001, delay_ms: 0 };
             s.benchmarks[0].link = Some(link);
         }),
+        ("benchmarks[0].part.check_answer", |s| {
+            let part = agent::BenchmarkPart { role: agent::BenchmarkRole::Load.into(), ..Default::default() };
+            s.benchmarks[0].part = Some(agent::BenchmarkPart { addresses: vec!["10.0.0.7:443".to_owned()], ..part });
+        }),
+        ("benchmarks[0].part.check_name", |s| {
+            let part = agent::BenchmarkPart { role: agent::BenchmarkRole::Load.into(), ..Default::default() };
+            let (addresses, check_answer) = (vec!["10.0.0.7:443".to_owned()], vec![7; 32]);
+            s.benchmarks[0].part = Some(agent::BenchmarkPart { addresses, check_answer, ..part });
+        }),
         ("benchmarks[0].lab.server", |s| {
             s.benchmarks[0].lab = Some(agent::BenchmarkLab { server: 99, ..Default::default() });
         }),

@@ -75,6 +75,9 @@ export const serverErrors = {
   'benchmark.not_copyable': conflict(
     'This app can’t be copied, because it has volumes or listens on a Unix socket. Choose another app server, or measure the app itself.',
   ),
+  'benchmark.host_unverified': conflict(
+    'Load servers send requests only to a domain that leads to the app’s server or that is proven to be yours. Set up its DNS records first.',
+  ),
   'benchmark.load_server_own': conflict(
     'The server of the app can’t be a load server: its requests would not cross the network. Choose other servers.',
   ),

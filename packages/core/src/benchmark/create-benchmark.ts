@@ -5,6 +5,7 @@ import { newId } from '@fairlead/contract/ids';
 import { recordAudit } from '../audit/index.ts';
 import { defaultSettings, findNewestConfig, listensOnSocket, settingsSchema } from '../config/index.ts';
 import { benchmarkPlan, missingBenchmarkCapability } from '../desired-state/index.ts';
+import { findVerifiedHosts } from '../host/index.ts';
 import { AppError, actorUserId, type Ctx, notifyChange } from '../kernel/index.ts';
 import { requirePlacement } from '../placement/index.ts';
 import { releasePlanSchema } from '../release/schema.ts';
@@ -26,6 +27,8 @@ import {
 /** Host of the lab's certificate. */
 const LAB_HOST = 'bench.localhost';
 
+const partRoles = { measure: BenchmarkRole.MEASURE, load: BenchmarkRole.LOAD } as const;
+
 /**
  * Queues a run on the app's own server, and on its load servers. One runs at a time on each: two would measure each other. Throws
  * server.not_found for a load server of another organization.
@@ -42,7 +45,7 @@ export async function createBenchmark(
   if (liveReleaseId === null) throw new AppError('app.not_live', { appId });
   const loadServerIds = input.loadServerIds ?? [];
   if (loadServerIds.some((id) => id === serverId)) throw new AppError('benchmark.load_server_own', { serverId });
-  const part = { addresses: [], caPem: '', row: 0, startUnixUs: 0n };
+  const nothing = { addresses: [], caPem: '', checkName: '', checkAnswer: new Uint8Array(), row: 0, startUnixUs: 0n };
   const servers: { readonly id: string; readonly name: string; readonly role: 'measure' | 'load' }[] = [];
   for (const id of [serverId, ...loadServerIds]) {
     const role = id === serverId ? 'measure' : 'load';
@@ -54,7 +57,7 @@ export async function createBenchmark(
     if (!isConnected(server, ctx.clock.now())) throw new AppError('server.not_connected', { serverId: id });
     const message = benchmarkPlan({
       ...{ runId: '', appId, environmentId, plan: { ...plan, host: plan.host ?? '' }, liveReleaseId },
-      ...(loadServerIds.length === 0 ? {} : { part: { ...part, role: BenchmarkRole.LOAD } }),
+      ...(loadServerIds.length === 0 ? {} : { part: { ...nothing, role: partRoles[role] } }),
     });
     const missing = missingBenchmarkCapability(message, server.capabilities);
     if (missing !== null) throw new AppError('benchmark.unsupported', { serverId: id, capability: missing });
@@ -63,7 +66,7 @@ export async function createBenchmark(
 
   await requireSettings(ctx, { appId, environmentId }, plan);
   if (copiesRelease(plan)) await requireCopyable(ctx, { appId, releaseId: liveReleaseId });
-  const host = await hostOf(ctx, { appId, environmentId }, plan);
+  const host = await hostOf(ctx, { appId, environmentId }, plan, loadServerIds.length > 0);
 
   const createdAt = await lockQueues(
     ctx,
@@ -136,8 +139,12 @@ async function hostOf(
   ctx: Ctx,
   where: { readonly appId: string; readonly environmentId: string },
   plan: BenchmarkPlan,
+  isDistributed: boolean,
 ): Promise<string> {
-  if (plan.upstream === 'live') return await findHost(ctx, where, plan);
+  if (plan.upstream === 'live') {
+    const hosts = await findHosts(ctx, where, plan);
+    return isDistributed ? await requireVerified(ctx, hosts) : hosts[0];
+  }
   if (!copiesRelease(plan)) return LAB_HOST;
   const domain = await ctx.tx.domain.findFirst({
     where: {
@@ -166,14 +173,25 @@ async function requireSettings(
 }
 
 /**
- * Returns the plan's host, or the app's first one with all paths of the plan: a benchmark must not put load on another
- * owner's app. Throws benchmark.no_domain and benchmark.foreign_path.
+ * Returns the first host that is known to be the organization's own: several servers must not put load on a stranger's. Throws
+ * benchmark.host_unverified.
  */
-async function findHost(
+async function requireVerified(ctx: Ctx, hosts: readonly [string, ...string[]]): Promise<string> {
+  const verified = await findVerifiedHosts(ctx, hosts);
+  const host = hosts.find((each) => verified.has(each));
+  if (host === undefined) throw new AppError('benchmark.host_unverified', { host: hosts[0] });
+  return host;
+}
+
+/**
+ * Returns the plan's host, or those of the app with all paths of the plan, the first one first: a benchmark must not put load on
+ * another owner's app. Throws benchmark.no_domain and benchmark.foreign_path.
+ */
+async function findHosts(
   { tx, organizationId }: Ctx,
   { appId, environmentId }: { readonly appId: string; readonly environmentId: string },
   plan: BenchmarkPlan,
-): Promise<string> {
+): Promise<[string, ...string[]]> {
   const own = await tx.domain.findMany({
     where: { appId, organizationId, environmentId, NOT: { host: { startsWith: '*.' } } },
     select: { host: true, pathPrefix: true },
@@ -199,9 +217,9 @@ async function findHost(
     const owner = ownerOf(host, path);
     return owner?.appId === appId && owner.environmentId === environmentId;
   };
-  const found = hosts.find((host) => paths.every((path) => isOwn(host, path)));
-  if (found === undefined) throw new AppError('benchmark.foreign_path', { appId });
-  return found;
+  const [first, ...others] = [...new Set(hosts)].filter((host) => paths.every((path) => isOwn(host, path)));
+  if (first === undefined) throw new AppError('benchmark.foreign_path', { appId });
+  return [first, ...others];
 }
 
 /** Throws benchmark_plan.not_found for one of another app or environment, and benchmark_plan.outdated if it is another plan. */

@@ -11,8 +11,10 @@ import {
 } from '@fairlead/contract/agent';
 import { bucketIndex, histogramToWire } from '@fairlead/contract/histogram';
 import { type AppId, newId, type RunId, type ServerId } from '@fairlead/contract/ids';
+import { Prisma } from '@fairlead/db';
 import { type TestDatabase, testDatabase } from '@fairlead/db/testing';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { portCheckOf } from '../host/index.ts';
 import { recordReport } from '../link/index.ts';
 import { type TestWorld, testWorld } from '../testing/index.ts';
 import {
@@ -31,7 +33,9 @@ let appId: AppId;
 let east: ServerId;
 let west: ServerId;
 
-const capabilities = ['benchmark', 'benchmark.lab', 'benchmark.load', 'benchmark.distributed'];
+const capabilities = [
+  ...['benchmark', 'benchmark.lab', 'benchmark.load', 'benchmark.distributed', 'certificate.challenge'],
+];
 
 beforeAll(async () => {
   db = await testDatabase();
@@ -53,7 +57,12 @@ beforeEach(async () => {
         ...{ clockOffsetUs: 0n, clockUncertaintyUs: 500, clockMeasuredAt: now },
       },
     });
+    await tx.server.updateMany({
+      where: { id: { in: [east, west] } },
+      data: { interfaceAddresses: ['10.0.0.8', '172.17.0.1'] },
+    });
     await tx.server.updateMany({ where: { id: west }, data: { clockOffsetUs: 7_000_000n } });
+    await tx.domainHost.updateMany({ data: { state: 'ready', conflict: null } });
   });
 });
 
@@ -71,6 +80,11 @@ const plan = benchmarkPlanSchema.parse({
   ...{ targets: ['proxy'], protocols: ['http1'], concurrency: [5], repeats: 2, durationMs: 1000, warmupMs: 300 },
   requestsPerSecond: 100,
 });
+const refusal = (ids: ServerId[]) =>
+  start(ids).then(
+    () => null,
+    (error: { code: string }) => error.code,
+  );
 const start = async (loadServerIds: ServerId[], changes: object = {}): Promise<RunId> =>
   (await world.tenant((ctx) => createBenchmark(ctx, { appId, plan: { ...plan, ...changes }, loadServerIds }))).runId;
 const get = (runId: RunId) => world.tenant((ctx) => getBenchmark(ctx, { runId }));
@@ -99,11 +113,6 @@ const startsOf = async () =>
   Promise.all([world.serverId, east, west].map(async (id) => (await planOn(id))[0]?.part?.startUnixUs ?? 0n));
 
 test('a run with load servers is refused where one can not take part', async () => {
-  const refusal = (ids: ServerId[]) =>
-    start(ids).then(
-      () => null,
-      (error: { code: string }) => error.code,
-    );
   expect(await refusal([newId('srv')])).toBe('server.not_found');
   expect(await refusal([world.serverId])).toBe('benchmark.load_server_own');
   await world.system(({ tx }) => tx.server.updateMany({ where: { id: west }, data: { connectedGateway: null } }));
@@ -125,6 +134,46 @@ test('a run with load servers is refused where one can not take part', async () 
   );
   await world.system(({ tx }) => tx.server.updateMany({ where: { id: { in: [east, west] } }, data: { capabilities } }));
   expect(await refusal([east, west])).toBe('benchmark.unsupported');
+});
+
+test('the server of the app must answer the port check of load servers', async () => {
+  const withoutCheck = capabilities.filter((name) => name !== 'certificate.challenge');
+  await world.system(({ tx }) =>
+    tx.server.updateMany({ where: { id: { in: [east, west] } }, data: { capabilities: withoutCheck } }),
+  );
+  await start([east, west]);
+  await world.system(({ tx }) =>
+    tx.server.updateMany({ where: { id: world.serverId }, data: { capabilities: withoutCheck } }),
+  );
+  expect(await refusal([east, west])).toBe('benchmark.unsupported');
+});
+
+test('load servers send nothing to a host that may be a stranger’s', async () => {
+  const host = 'shop.example.test';
+  const { organizationId } = world;
+  const change = (data: object) =>
+    world.system(({ tx }) => tx.domainHost.updateMany({ where: { organizationId, host }, data }));
+  const findings = { addresses: ['203.0.113.7'], aliases: [], challengeAlias: null, caa: null, failure: null };
+  const portOf = (answer: string) => ({
+    findings: { ...findings, ports: [{ address: '203.0.113.7', port: 443, answer }] },
+  });
+  await change({ state: 'port_taken', ...portOf('other') });
+  expect(await refusal([east])).toBe('benchmark.host_unverified');
+  // One server alone reaches no other machine.
+  expect(await refusal([])).toBeNull();
+  await change({ state: 'ready', conflict: 'claimed' });
+  expect(await refusal([east])).toBe('benchmark.host_unverified');
+  await change({ state: 'partial', conflict: null, ...portOf('proxy') });
+  expect(await refusal([east])).toBeNull();
+  await change({ state: 'pending', findings: Prisma.DbNull });
+  expect(await refusal([east])).toBe('benchmark.host_unverified');
+  const prove = (provenAt: Date | null) =>
+    world.system(({ tx }) => tx.hostProof.updateMany({ where: { organizationId, host }, data: { provenAt } }));
+  await prove(world.clock.now());
+  expect(await refusal([east])).toBeNull();
+  await change({ conflict: 'proven' });
+  expect(await refusal([east])).toBe('benchmark.host_unverified');
+  await prove(null);
 });
 
 test('a plan that load servers can not measure is refused with its field', () => {
@@ -150,7 +199,15 @@ test('all get ready, start at one time of their own clocks, and their parts beco
   // Load servers wait for the port of the app's server.
   expect([await planOn(east), await planOn(west)]).toEqual([[], []]);
   await report(world.serverId, runId, { rowsReady: 1, httpsPort: 8443 });
-  const part = { role: BenchmarkRole.LOAD, addresses: ['10.0.0.7:8443'], row: 0, startUnixUs: 0n };
+  const { portCheckToken } = await world.system(({ tx }) =>
+    tx.organization.findUniqueOrThrow({ where: { id: world.organizationId }, select: { portCheckToken: true } }),
+  );
+  const check = portCheckOf(portCheckToken);
+  const part = {
+    ...{ role: BenchmarkRole.LOAD, addresses: ['10.0.0.7:8443'], row: 0, startUnixUs: 0n },
+    checkName: check.name,
+    checkAnswer: new Uint8Array(Buffer.from(check.answer, 'base64url')),
+  };
   expect(await planOn(east)).toMatchObject([{ concurrency: [3], requestsPerSecond: 50, part }]);
   expect(await planOn(west)).toMatchObject([{ concurrency: [2], requestsPerSecond: 50, part }]);
 
@@ -272,4 +329,77 @@ test('a server that does not get ready in time is named, and no row is stored wi
   await keepConnected();
   expect(await world.system(failOverdueBenchmarks)).toBe(1);
   expect(await get(silent)).toMatchObject({ failureMessage: 'west: no result of row 1.', rows: [] });
+});
+
+test('a part without a valid histogram is refused, and the report of another server still counts', async () => {
+  const runId = await start([east, west]);
+  await ready(runId, 1);
+  const [startUs = 0n] = await startsOf();
+  const broken = row(0, 3, 60, startUs);
+  broken.latency?.index.push(1);
+  // Its sum with that of another server could not be stored.
+  const huge = row(0, 3, 60, startUs);
+  huge.latency = histogramToWire({ counts: new Map([[bucketIndex(1000), 60]]), sumUs: Number.MAX_SAFE_INTEGER });
+  for (const malformed of [broken, huge]) {
+    const reported = report(east, runId, { rowsReady: 1, rows: [malformed] });
+    await expect(reported).rejects.toMatchObject({ code: 'link.malformed' });
+  }
+  await report(world.serverId, runId, { rowsReady: 1, rows: [row(0, 5, 0, startUs)] });
+  await report(west, runId, { rowsReady: 1, rows: [row(0, 2, 40, startUs)] });
+  await report(east, runId, { rowsReady: 1, rows: [row(0, 3, 60, startUs)] });
+  expect(await get(runId)).toMatchObject({ rowsDone: 1, rows: [{ requests: 100 }] });
+});
+
+test('an invalid port or a server without a usable address ends the run, and load servers get no such target', async () => {
+  const invalid = await start([east, west]);
+  await report(world.serverId, invalid, { rowsReady: 1, httpsPort: 65_536 });
+  expect(await get(invalid)).toMatchObject({
+    state: 'failed',
+    failureMessage: expect.stringMatching(/: its proxy has an/),
+  });
+  expect(await planOn(east)).toEqual([]);
+
+  const unreachable = await start([east, west]);
+  await world.system(({ tx }) =>
+    tx.server.updateMany({ where: { id: world.serverId }, data: { interfaceAddresses: ['127.0.0.1', '172.17.0.1'] } }),
+  );
+  await report(world.serverId, unreachable, { rowsReady: 1, httpsPort: 8443 });
+  expect(await get(unreachable)).toMatchObject({
+    state: 'failed',
+    failureMessage: expect.stringMatching(/: it has no address that a load server can use\.$/),
+  });
+
+  const moved = await start([east, west]);
+  await world.system(({ tx }) =>
+    tx.server.updateMany({ where: { id: world.serverId }, data: { interfaceAddresses: ['10.0.0.7'] } }),
+  );
+  await report(world.serverId, moved, { rowsReady: 1, httpsPort: 8443 });
+  await world.system(({ tx }) =>
+    tx.server.updateMany({ where: { id: world.serverId }, data: { interfaceAddresses: [] } }),
+  );
+  expect(await planOn(east)).toEqual([]);
+});
+
+test('a server that is lost before the start fails only the run that needs it', async () => {
+  const lost = await start([east]);
+  const behind = await start([]);
+  await world.system(({ tx }) => tx.server.updateMany({ where: { id: east }, data: { connectedGateway: null } }));
+  expect(await world.system(failOverdueBenchmarks)).toBe(0);
+  world.clock.forward(16_000);
+  expect(await world.system(failOverdueBenchmarks)).toBe(1);
+  expect(await get(lost)).toMatchObject({
+    state: 'failed',
+    failureMessage: 'east: not connected when the run could start.',
+  });
+  expect((await get(behind)).state).toBe('queued');
+  expect((await planOn(world.serverId)).map(({ runId }) => runId)).toEqual([behind]);
+});
+
+test('a run that no server starts in time fails alone', async () => {
+  const head = await start([east]);
+  const behind = await start([]);
+  world.clock.forward(3_600_000);
+  await world.system(({ tx }) => tx.server.updateMany({ data: { lastSeenAt: world.clock.now() } }));
+  expect(await world.system(failOverdueBenchmarks)).toBe(1);
+  expect([(await get(head)).state, (await get(behind)).state]).toEqual(['failed', 'queued']);
 });

@@ -23,9 +23,13 @@ interface ActiveRun {
 
 /**
  * Fails runs that their server did not finish in time, so that the next one may start. The time of a queued run counts from
- * when the one before it ended. A server that doesn't start that one starts no other: all that wait there fail.
+ * when the one before it ended. A server that doesn't start that one starts no other: all that wait there fail. Of a distributed
+ * run, another server may be the reason: only that run fails.
  */
 export async function failOverdueBenchmarks(ctx: SystemCtx): Promise<number> {
+  // Reports lock one run and then its servers. Without these locks, a second run would come after the servers of the first.
+  await ctx.tx.$queryRaw`
+    SELECT id FROM benchmark_run WHERE state IN ('queued', 'running') ORDER BY created_at, id FOR UPDATE`;
   const runs = await ctx.tx.benchmarkRun.findMany({
     where: { state: { in: ['queued', 'running'] } },
     select: {
@@ -41,19 +45,22 @@ export async function failOverdueBenchmarks(ctx: SystemCtx): Promise<number> {
     },
     orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
   });
-  let failed = 0;
-  for (const run of runs) {
-    if (run.servers.length > 0 && run.startedAt !== null && (await failStalledRun(ctx, run))) failed += 1;
-  }
   // A distributed run is in the queue of each.
   const queues = new Map<string, ActiveRun[]>();
   for (const run of runs) {
     for (const serverId of serversOf(run)) queues.set(serverId, [...(queues.get(serverId) ?? []), run]);
   }
+  // A run waits while another server of it is busy.
+  const isNext = (run: ActiveRun) => serversOf(run).every((serverId) => queues.get(serverId)?.[0] === run);
+  const stalled = new Set<ActiveRun>();
+  for (const run of runs) {
+    if (run.servers.length === 0 || !(run.startedAt !== null || isNext(run))) continue;
+    if (await failStalledRun(ctx, run)) stalled.add(run);
+  }
+  let failed = stalled.size;
   for (const [serverId, queue] of queues) {
     const [head] = queue;
-    // A run waits while another server of it is busy.
-    if (head !== undefined && serversOf(head).some((other) => queues.get(other)?.[0] !== head)) continue;
+    if (head !== undefined && (stalled.has(head) || !isNext(head))) continue;
     const overdue = await overdueOf(ctx, serverId, queue);
     for (const run of overdue) failed += await failRun(ctx, run);
     const [first] = overdue;
@@ -86,7 +93,9 @@ async function overdueOf(
     _max: { finishedAt: true },
   });
   const freeSince = before._max.finishedAt ?? head.createdAt;
-  return isOverdue(head, freeSince > head.createdAt ? freeSince : head.createdAt) ? [...queue] : [];
+  if (!isOverdue(head, freeSince > head.createdAt ? freeSince : head.createdAt)) return [];
+  // Another server may be why a distributed run did not start, so this one may still start the next.
+  return head.servers.length > 0 ? [head] : [...queue];
 }
 
 async function failRun(ctx: SystemCtx, run: ActiveRun): Promise<number> {

@@ -1,4 +1,4 @@
-// Fails a distributed run that waits for one of its servers too long, and names that server.
+// Fails a distributed run that waits for one of its servers too long, and names that server. It runs, or is the next of all.
 import { parseId } from '@fairlead/contract/ids';
 import { recordAudit } from '../audit/index.ts';
 import { forOrganization, type SystemCtx } from '../kernel/index.ts';
@@ -20,7 +20,7 @@ export async function failStalledRun(
 ): Promise<boolean> {
   const scope = forOrganization(ctx, parseId('org', organizationId));
   const run = await ctx.tx.benchmarkRun.findFirst({
-    where: { id, organizationId, state: 'running' },
+    where: { id, organizationId, state: { in: ['queued', 'running'] } },
     include: { servers: { orderBy: { position: 'asc' } }, app: { select: { name: true } } },
   });
   if (run === null || run.servers.length === 0) return false;
@@ -43,7 +43,9 @@ export async function failStalledRun(
   const names = (servers: readonly { readonly name: string }[]) => servers.map(({ name }) => name).join(', ');
   const sinceMs = now.getTime() - (loadStepAt ?? run.startedAt ?? now).getTime();
   let reason: string | null = null;
-  if (away.length > 0) reason = `${names(away)}: lost the connection to the control plane in row ${loadRow + 1}.`;
+  if (away.length > 0 && run.state === 'queued') reason = `${names(away)}: not connected when the run could start.`;
+  else if (away.length > 0) reason = `${names(away)}: lost the connection to the control plane in row ${loadRow + 1}.`;
+  else if (run.state === 'queued') return false;
   else if (loadStartAt === null && notReady.length > 0 && sinceMs > READY_MAX_MS) {
     reason = `${names(notReady)}: not ready for row ${loadRow + 1} within ${READY_MAX_MS / 1000} seconds.`;
   } else if (loadStartAt !== null && now.getTime() - loadStartAt.getTime() > rowMs + REPORT_MAX_MS) {

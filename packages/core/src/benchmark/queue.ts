@@ -46,6 +46,18 @@ async function lockQueue(ctx: OrganizationCtx, serverId: string, appId: string):
   return new Date(Math.max(ctx.clock.now().getTime(), newestMs + 1));
 }
 
+/**
+ * Locks the distributed runs of a server. What gives servers a new state and then advances such a run takes this lock first: the
+ * report of another server locks the run before it does the same.
+ */
+export async function lockDistributedRuns({ tx, organizationId }: OrganizationCtx, serverId: string): Promise<void> {
+  await tx.$queryRaw`
+    SELECT run.id FROM benchmark_run AS run
+    WHERE run.organization_id = ${organizationId} AND run.state IN ('queued', 'running') AND EXISTS (
+      SELECT FROM benchmark_run_server AS server WHERE server.run_id = run.id AND server.server_id = ${serverId})
+    ORDER BY run.created_at, run.id FOR UPDATE OF run`;
+}
+
 /** Gives the servers that still exist a new desired state, in the order of their ids. */
 export async function bumpServers(ctx: OrganizationCtx, serverIds: readonly string[]): Promise<void> {
   const found = await ctx.tx.server.findMany({

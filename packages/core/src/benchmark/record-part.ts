@@ -3,7 +3,8 @@
 import { fromBinary, toBinary } from '@bufbuild/protobuf';
 import { type BenchmarkRow, BenchmarkRowSchema, type BenchmarkStatus, WorkState } from '@fairlead/contract/agent';
 import { parseId } from '@fairlead/contract/ids';
-import { clipText, notifyChange, type OrganizationCtx } from '../kernel/index.ts';
+import { loadAddresses } from '../desired-state/index.ts';
+import { AppError, clipText, notifyChange, type OrganizationCtx } from '../kernel/index.ts';
 import { endFactsOf, outcomeOfRun } from './end-run.ts';
 import { latencyOf, mergeParts } from './merge-parts.ts';
 import { advanceQueues, bumpServers, serversOf } from './queue.ts';
@@ -16,6 +17,7 @@ const START_LEAD_MS = 3_000;
 const CLOCK_AGE_MAX_MS = 60_000;
 /** Greatest uncertainty of a clock with which the servers still measure at the same time. */
 const CLOCK_UNCERTAINTY_MAX_US = 250_000;
+const PORT_MAX = 65_535;
 
 interface RunServerRow {
   readonly serverId: string;
@@ -42,7 +44,7 @@ interface DistributedRun {
   readonly servers: readonly RunServerRow[];
 }
 
-/** Records what one server of a run reported. */
+/** Records what one server of a run reported. Throws link.malformed for an invalid histogram. */
 export async function recordPart(
   ctx: OrganizationCtx,
   input: { readonly runId: string; readonly serverId: string; readonly status: BenchmarkStatus },
@@ -63,7 +65,15 @@ export async function recordPart(
     return;
   }
 
+  const needsPort = server.role === 'measure' && run.loadPort === null && status.httpsPort > 0;
+  const fault = needsPort ? await faultOfTarget(ctx, run, server, status.httpsPort) : null;
+  if (fault !== null) {
+    await failRun(ctx, run, fault);
+    return;
+  }
+
   const row = status.rows.find(({ position }) => position === run.loadRow);
+  if (row !== undefined) requireMergeable(row, run.servers.length);
   // Ignores the part of an agent that began before the common start was set.
   const part = row === undefined || run.loadStartAt === null ? server.part : toBinary(BenchmarkRowSchema, row);
   const rowsReady = Math.min(status.rowsReady, run.rowsTotal);
@@ -73,7 +83,7 @@ export async function recordPart(
     data: { rowsReady, part: part === null ? null : new Uint8Array(part) },
   });
   const begins = run.state === 'queued';
-  const port = server.role === 'measure' && run.loadPort === null && status.httpsPort > 0 ? status.httpsPort : null;
+  const port = needsPort ? status.httpsPort : null;
   if (begins || port !== null) {
     await ctx.tx.benchmarkRun.update({
       where: { id: run.id },
@@ -88,6 +98,39 @@ export async function recordPart(
   const now = { ...run, servers };
   if (run.loadStartAt === null) await startRow(ctx, now);
   else await endRow(ctx, now, run.loadStartAt);
+}
+
+/**
+ * Throws link.malformed for a histogram that is invalid, or whose sum with those of the others could not be stored: the report of
+ * another server merges it, and must not fail because of this one.
+ */
+function requireMergeable(row: BenchmarkRow, servers: number): void {
+  const { sumUs, counts } = latencyOf(row);
+  const most = Number.MAX_SAFE_INTEGER / servers;
+  const total = [...counts.values()].reduce((sum, count) => sum + count, 0);
+  if (sumUs > most || total > most) throw new AppError('link.malformed', { field: 'benchmarks.rows.latency' });
+}
+
+/** Returns why load servers can't reach the app's server, or null. An agent would refuse its whole state with such a target. */
+async function faultOfTarget(
+  { tx, organizationId }: OrganizationCtx,
+  run: DistributedRun,
+  { serverId, name }: RunServerRow,
+  port: number,
+): Promise<string | null> {
+  if (port > PORT_MAX) return `${name}: its proxy has an invalid port.`;
+  const known = await tx.server.findMany({
+    where: { id: { in: run.servers.map((each) => each.serverId) }, organizationId },
+    select: { id: true, interfaceAddresses: true, connectionAddress: true, enteredAddresses: true },
+  });
+  const target = known.find(({ id }) => id === serverId);
+  const isReachable = (loadServer: (typeof known)[number]) =>
+    target !== undefined && loadAddresses(target, loadServer).length > 0;
+  const unreached = run.servers.filter(({ role, ...each }) => {
+    const loadServer = known.find(({ id }) => id === each.serverId);
+    return role === 'load' && loadServer !== undefined && !isReachable(loadServer);
+  });
+  return unreached.length === 0 ? null : `${name}: it has no address that a load server can use.`;
 }
 
 /** Locks the run, because the reports of its servers arrive at the same time. Null: it has ended. */

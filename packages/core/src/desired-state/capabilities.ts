@@ -9,6 +9,7 @@ import {
   BenchmarkConnection,
   type BenchmarkPlan,
   BenchmarkProtocol,
+  BenchmarkRole,
   BenchmarkScenario,
   BenchmarkServer,
   BenchmarkTarget,
@@ -45,6 +46,8 @@ const stateRules: Rules<DesiredState> = [
 const benchmarkRules: Rules<BenchmarkPlan> = [
   ['benchmark', () => true],
   ['benchmark.distributed', ({ part }) => part !== undefined],
+  // Load servers accept its address only if its proxy answers the port check.
+  ['certificate.challenge', ({ part }) => part?.role === BenchmarkRole.MEASURE],
   ['benchmark.grpc', ({ protocols }) => protocols.includes(BenchmarkProtocol.GRPC)],
   ['benchmark.http3', ({ protocols }) => protocols.includes(BenchmarkProtocol.HTTP3)],
   ['benchmark.lab', needsLab],

@@ -6,6 +6,7 @@ export {
   missingCapabilityMessage,
   policyCapabilities,
 } from './capabilities.ts';
+export { loadAddresses } from './load-addresses.ts';
 export { prepareDesiredState } from './prepare-desired-state.ts';
 export type { RenderInput } from './render-desired-state.ts';
 export { type ControlRoute, controlRoutes } from './to-desired-state.ts';

@@ -1,11 +1,14 @@
 // Loads the benchmark runs of a server. A distributed run waits until it is the first in the queue of each.
 import { BenchmarkRole } from '@fairlead/contract/agent';
 import { benchmarkFactsSchema, type StoredPlan, storedPlanSchema } from '../benchmark/schema.ts';
+import { portCheckOf } from '../host/index.ts';
 import type { OrganizationCtx } from '../kernel/index.ts';
+import { loadAddresses } from './load-addresses.ts';
 import { shareOf } from './load-share.ts';
 import type { BenchmarkPartRow, BenchmarkPlanRow } from './to-desired-state.ts';
 
-const ADDRESSES_MAX = 32;
+/** Fields that only load servers get. */
+const noTarget = { addresses: [], caPem: '', checkName: '', checkAnswer: new Uint8Array() };
 
 interface DistributedRun {
   readonly id: string;
@@ -86,7 +89,7 @@ async function isFirst({ tx, organizationId }: OrganizationCtx, run: Distributed
   return older === null;
 }
 
-/** Returns null for a load server until the app's server has reported its port. */
+/** Returns null for a load server until the app's server has reported its port, and if it has no address. */
 async function partOf(
   ctx: OrganizationCtx,
   run: DistributedRun,
@@ -95,29 +98,36 @@ async function partOf(
 ): Promise<{ plan: StoredPlan; part: BenchmarkPartRow } | null> {
   const own = run.servers.find((server) => server.serverId === serverId);
   if (own === undefined) return null;
-  const startUnixUs =
-    run.loadStartAt === null ? 0n : BigInt(run.loadStartAt.getTime()) * 1000n + (own.clockOffsetUs ?? 0n);
-  const order = { row: run.loadRow, startUnixUs };
-  if (own.role === 'measure') {
-    return { plan, part: { role: BenchmarkRole.MEASURE, addresses: [], caPem: '', ...order } };
-  }
-  if (run.loadPort === null) return null;
-  const target = await ctx.tx.server.findFirst({
-    where: { id: run.serverId ?? '', organizationId: ctx.organizationId },
-    select: { interfaceAddresses: true, connectionAddress: true, enteredAddresses: true, hostInfo: true },
+  const startMs = run.loadStartAt?.getTime();
+  const startUs = startMs === undefined ? 0n : BigInt(startMs) * 1000n + (own.clockOffsetUs ?? 0n);
+  // A clock far behind would make it negative, which no message can hold.
+  const order = { row: run.loadRow, startUnixUs: startUs < 0n ? 0n : startUs };
+  if (own.role === 'measure') return { plan, part: { ...noTarget, role: BenchmarkRole.MEASURE, ...order } };
+  const { loadPort } = run;
+  if (loadPort === null) return null;
+  const { tx, organizationId } = ctx;
+  const select = { interfaceAddresses: true, connectionAddress: true, enteredAddresses: true, hostInfo: true };
+  const target = await tx.server.findFirst({ where: { id: run.serverId ?? '', organizationId }, select });
+  const loadServer = await tx.server.findFirst({ where: { id: serverId, organizationId }, select });
+  if (target === null || loadServer === null) return null;
+  const addresses = loadAddresses(target, loadServer);
+  // An agent refuses a state with an empty list.
+  if (addresses.length === 0) return null;
+  const { portCheckToken } = await tx.organization.findUniqueOrThrow({
+    where: { id: organizationId },
+    select: { portCheckToken: true },
   });
-  if (target === null) return null;
-  const { interfaceAddresses, connectionAddress, enteredAddresses } = target;
-  const connection = connectionAddress === null ? [] : [connectionAddress];
-  const addresses = [...new Set([...interfaceAddresses, ...enteredAddresses, ...connection])];
+  const check = portCheckOf(portCheckToken);
   const load = run.servers.filter(({ role }) => role === 'load');
   const { localCaPem } = target.hostInfo as { readonly localCaPem?: unknown };
   return {
     plan: shareOf(plan, load.indexOf(own), load.length),
     part: {
       role: BenchmarkRole.LOAD,
-      addresses: addresses.slice(0, ADDRESSES_MAX).map((address) => withPort(address, run.loadPort ?? 0)),
+      addresses: addresses.map((address) => withPort(address, loadPort)),
       caPem: typeof localCaPem === 'string' ? localCaPem : '',
+      checkName: check.name,
+      checkAnswer: new Uint8Array(Buffer.from(check.answer, 'base64url')),
       ...order,
     },
   };

@@ -131,6 +131,9 @@ export interface BenchmarkPartRow {
   readonly role: BenchmarkRole;
   readonly addresses: string[];
   readonly caPem: string;
+  /** Port check of the organization, with an answer of 32 bytes. */
+  readonly checkName: string;
+  readonly checkAnswer: Uint8Array<ArrayBuffer>;
   readonly row: number;
   /** Start by the clock of this server; 0: not all servers are ready. */
   readonly startUnixUs: bigint;

@@ -8,6 +8,7 @@ export {
 export { claimHost } from './claim-host.ts';
 export { classifyHost, type ExpectedServer, readCaa } from './classify-host.ts';
 export { findUnservedHosts } from './conflicts.ts';
+export { findVerifiedHosts } from './find-verified.ts';
 export { getHost, readHost } from './get-host.ts';
 export { type PortCheck, portCheckOf } from './port-check.ts';
 export { requireHostOf } from './proofs.ts';

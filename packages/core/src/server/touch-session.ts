@@ -19,7 +19,7 @@ export async function touchSession(ctx: SystemCtx, input: TouchSessionInput): Pr
     data: {
       lastSeenAt: ctx.clock.now(),
       clockOffsetMs: clampInt(input.clockOffsetMs),
-      clockOffsetUs: BigInt(Math.round(input.clockOffsetUs)),
+      clockOffsetUs: BigInt(clamp(input.clockOffsetUs, Number.MAX_SAFE_INTEGER)),
       clockUncertaintyUs: clampInt(input.clockUncertaintyUs),
       clockMeasuredAt: ctx.clock.now(),
     },
@@ -31,6 +31,10 @@ export async function touchSession(ctx: SystemCtx, input: TouchSessionInput): Pr
 
 /** An agent's clock may be decades off; the column holds 24 days, which is enough. */
 function clampInt(value: number): number {
-  const max = 2 ** 31 - 1;
+  return clamp(value, 2 ** 31 - 1);
+}
+
+/** An agent may send any number of 64 bits, which is more than a signed column holds. */
+function clamp(value: number, max: number): number {
   return Math.min(Math.max(Math.round(value), -max), max);
 }

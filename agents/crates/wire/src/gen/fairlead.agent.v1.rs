@@ -890,8 +890,8 @@ pub struct BenchmarkPlan {
 pub struct BenchmarkPart {
     #[prost(enumeration = "BenchmarkRole", tag = "1")]
     pub role: i32,
-    /// Addresses of the app's server, "IP:port" of its HTTPS listener. The first one that answers for the host gets the requests. For the
-    /// role load.
+    /// Addresses of the app's server, "IP:port" of its HTTPS listener. The first one that passes the port check and answers for the host
+    /// gets the requests. For the role load.
     #[prost(string, repeated, tag = "2")]
     pub addresses: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
     /// Root certificate of the app's server, PEM, to trust beside those of this system; empty: none.
@@ -903,6 +903,12 @@ pub struct BenchmarkPart {
     /// Start of its measured time by the clock of this server; zero: not all servers are ready.
     #[prost(uint64, tag = "5")]
     pub start_unix_us: u64,
+    /// Port check of the organization: only its own proxies answer a TLS-ALPN-01 handshake for this name with this digest, 32 bytes.
+    /// For the role load.
+    #[prost(string, tag = "6")]
+    pub check_name: ::prost::alloc::string::String,
+    #[prost(bytes = "vec", tag = "7")]
+    pub check_answer: ::prost::alloc::vec::Vec<u8>,
 }
 /// One of several requests of a benchmark.
 #[derive(Clone, PartialEq, ::prost::Message)]
