@@ -19,7 +19,7 @@ pub enum FailureKind {
     Timeout,
     /// The connection was closed or reset before the end of the response.
     Closed,
-    /// The response was not valid HTTP.
+    /// The response was not valid HTTP, or that of a gRPC call was invalid.
     Malformed,
     #[serde(rename = "3xx")]
     Redirect,

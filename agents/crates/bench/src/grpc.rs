@@ -42,8 +42,7 @@ impl Multiplexed for Grpc {
             status: http_status.as_u16(),
             body_bytes: messages.received,
             closes: false,
-            // A proxy's error response may have no gRPC status.
-            grpc: (http_status == StatusCode::OK).then(|| GrpcOutcome::of(&trailers, &messages)),
+            grpc: GrpcOutcome::of(http_status, &trailers, &messages),
         })
     }
 
@@ -96,7 +95,7 @@ async fn receive(response: HttpResponse<RecvStream>) -> Result<(HeaderMap, GrpcM
     Ok((trailers.unwrap_or(head.headers), messages))
 }
 
-/// Outcome of a call with the HTTP status 200.
+/// Outcome of a call with an HTTP status of 2xx.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum GrpcOutcome {
     /// Status 0 with one whole message.
@@ -107,17 +106,23 @@ pub(crate) enum GrpcOutcome {
     NoStatus,
     /// Status 0 without exactly one whole message.
     NoMessage,
+    /// HTTP status of 2xx other than 200.
+    HttpStatus(u16),
 }
 
 impl GrpcOutcome {
-    fn of(trailers: &HeaderMap, messages: &GrpcMessageCounter) -> Self {
+    /// Returns `None` for an HTTP status that is a failure by itself: an error response of a proxy may have no gRPC status.
+    fn of(http_status: StatusCode, trailers: &HeaderMap, messages: &GrpcMessageCounter) -> Option<Self> {
+        if http_status != StatusCode::OK {
+            return http_status.is_success().then(|| Self::HttpStatus(http_status.as_u16()));
+        }
         let status = trailers.get(STATUS).and_then(|value| value.to_str().ok());
-        match status.and_then(|text| text.parse().ok()) {
+        Some(match status.and_then(|text| text.parse().ok()) {
             None => Self::NoStatus,
             Some(0) if messages.is_one() => Self::Ok,
             Some(0) => Self::NoMessage,
             Some(status) => Self::Status(status),
-        }
+        })
     }
 
     /// Returns its failure, with a sentence; `None` for a success.
@@ -128,6 +133,9 @@ impl GrpcOutcome {
             Self::NoStatus => Some((FailureKind::GrpcStatus, "it answered without a gRPC status".to_owned())),
             Self::NoMessage => {
                 Some((FailureKind::Malformed, "it answered with gRPC status 0, but not with one message".to_owned()))
+            }
+            Self::HttpStatus(status) => {
+                Some((FailureKind::Malformed, format!("it answered with HTTP status {status} instead of 200")))
             }
         }
     }
@@ -198,11 +206,19 @@ mod tests {
     }
 
     #[test]
-    fn only_status_0_with_a_message_is_a_success() {
-        let outcome = |status: Option<&'static str>, body: &[u8]| {
+    fn only_http_status_200_and_status_0_with_a_message_are_a_success() {
+        let answer = |http_status: u16, status: Option<&'static str>, body: &[u8]| {
             let fields = status.map(|status| (http::HeaderName::from_static(STATUS), status.parse().unwrap()));
-            GrpcOutcome::of(&fields.into_iter().collect(), &read(body, 9)).failure().map(|(kind, _)| kind)
+            let http = StatusCode::from_u16(http_status).unwrap();
+            let grpc = GrpcOutcome::of(http, &fields.into_iter().collect(), &read(body, 9));
+            Response { grpc, ..Response::new(http_status, 0) }.failure().map(|(kind, _)| kind)
         };
+        let outcome = |status, body: &[u8]| answer(200, status, body);
+        for http_status in [201, 204, 299] {
+            assert_eq!(answer(http_status, Some("0"), &[0; 5]), Some(FailureKind::Malformed), "{http_status}");
+        }
+        assert_eq!(answer(302, Some("0"), &[0; 5]), Some(FailureKind::Redirect));
+        assert_eq!(answer(503, None, &[]), Some(FailureKind::ServerStatus));
         assert_eq!(outcome(Some("0"), &[0; 5]), None);
         assert_eq!(outcome(Some("0"), &[]), Some(FailureKind::Malformed));
         for status in [Some("14"), Some(""), Some("ok"), None] {

@@ -22,7 +22,7 @@ pub(crate) struct Response {
     pub(crate) body_bytes: u64,
     /// True if the server closes the connection after it.
     pub(crate) closes: bool,
-    /// Outcome of a gRPC call; `None` for other requests and for HTTP statuses other than 200.
+    /// Outcome of a gRPC call; `None` for other requests and for HTTP statuses other than 2xx.
     pub(crate) grpc: Option<GrpcOutcome>,
 }
 

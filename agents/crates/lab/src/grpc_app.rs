@@ -2,12 +2,13 @@
 //! delay or the size of the response.
 
 use std::cell::Cell;
-use std::io::Result;
+use std::io::{Cursor, Result};
 use std::os::fd::OwnedFd;
 use std::rc::Rc;
 use std::time::Duration;
 
-use bytes::{Bytes, BytesMut};
+use bytes::buf::Chain;
+use bytes::{Buf, Bytes};
 use fairlead_model::LabApp;
 use h2::RecvStream;
 use h2::server::SendResponse;
@@ -22,26 +23,36 @@ use crate::app::{BODY_BYTES_MAX, DELAY_MAX};
 const STREAMS_MAX: u32 = 10_000;
 const WINDOW_BYTES: u32 = 1 << 20;
 const CONNECTION_WINDOW_BYTES: u32 = 16 << 20;
+/// Compressed flag and length of a message.
+const PREFIX_BYTES: usize = 5;
 const OK: &str = "0";
 /// Status of the calls that fail by the settings.
 const UNAVAILABLE: &str = "14";
 
+/// Uncompressed message behind its prefix.
+type GrpcMessage = Chain<Cursor<[u8; PREFIX_BYTES]>, Bytes>;
+
 /// Answers of all connections.
 struct CallServer {
     settings: LabApp,
-    default: Bytes,
+    /// Bytes that all messages share: each is a slice of it.
+    bytes: Bytes,
     calls: Cell<u64>,
 }
 
 /// Serves until the process ends. `listener` is a TCP socket that does not block.
 pub(crate) fn serve(listener: OwnedFd, settings: LabApp) -> Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let default = message(settings.response_bytes as usize);
-    let server = Rc::new(CallServer { settings, default, calls: Cell::new(0) });
+    let server = Rc::new(CallServer::new(settings));
     runtime.block_on(LocalSet::new().run_until(server.accept(listener)))
 }
 
 impl CallServer {
+    fn new(settings: LabApp) -> Self {
+        let bytes = vec![b'x'; BODY_BYTES_MAX.max(settings.response_bytes as usize)].into();
+        Self { settings, bytes, calls: Cell::new(0) }
+    }
+
     async fn accept(self: Rc<Self>, listener: OwnedFd) -> Result<()> {
         let listener = TcpListener::from_std(listener.into())?;
         loop {
@@ -56,7 +67,7 @@ impl CallServer {
         let mut builder = h2::server::Builder::new();
         builder.max_concurrent_streams(STREAMS_MAX).initial_window_size(WINDOW_BYTES);
         builder.initial_connection_window_size(CONNECTION_WINDOW_BYTES);
-        let Ok(mut connection) = builder.handshake::<_, Bytes>(stream).await else { return };
+        let Ok(mut connection) = builder.handshake::<_, GrpcMessage>(stream).await else { return };
         while let Some(Ok((request, respond))) = connection.accept().await {
             let server = self.clone();
             spawn_local(async move {
@@ -70,7 +81,7 @@ impl CallServer {
     async fn answer(
         &self,
         request: Request<RecvStream>,
-        mut respond: SendResponse<Bytes>,
+        mut respond: SendResponse<GrpcMessage>,
     ) -> std::result::Result<(), h2::Error> {
         let (head, mut body) = request.into_parts();
         while let Some(data) = body.data().await {
@@ -93,21 +104,27 @@ impl CallServer {
     }
 
     /// Returns the message of a response (`None`: the call fails) and its delay.
-    fn decide(&self, path: &str) -> (Option<Bytes>, Duration) {
+    fn decide(&self, path: &str) -> (Option<GrpcMessage>, Duration) {
         let count = self.calls.get() + 1;
         self.calls.set(count);
         let every = u64::from(self.settings.error_every);
         let is_error = every > 0 && count.is_multiple_of(every);
         let number = |prefix: &str| path.strip_prefix(prefix).and_then(|number| number.parse::<u64>().ok());
-        let default = || self.default.clone();
+        let default = || self.message(self.settings.response_bytes as usize);
         let (answer, delay) = if let Some(milliseconds) = number("/delay/") {
             (default(), Duration::from_millis(milliseconds).min(DELAY_MAX))
         } else if let Some(bytes) = number("/bytes/") {
-            (message(usize::try_from(bytes).unwrap_or(usize::MAX).min(BODY_BYTES_MAX)), Duration::ZERO)
+            (self.message(usize::try_from(bytes).unwrap_or(usize::MAX).min(BODY_BYTES_MAX)), Duration::ZERO)
         } else {
             (default(), self.settings.response_delay)
         };
         ((!is_error).then_some(answer), delay)
+    }
+
+    /// Returns a message of at most as many bytes as are shared.
+    fn message(&self, length: usize) -> GrpcMessage {
+        let [a, b, c, d] = (length as u32).to_be_bytes();
+        Cursor::new([0, a, b, c, d]).chain(self.bytes.slice(..length))
     }
 }
 
@@ -115,14 +132,6 @@ fn trailers(status: &'static str) -> HeaderMap {
     let mut trailers = HeaderMap::new();
     trailers.insert("grpc-status", HeaderValue::from_static(status));
     trailers
-}
-
-/// Returns an uncompressed message with its prefix.
-fn message(length: usize) -> Bytes {
-    let mut bytes = BytesMut::zeroed(1);
-    bytes.extend_from_slice(&(length as u32).to_be_bytes());
-    bytes.resize(bytes.len() + length, b'x');
-    bytes.freeze()
 }
 
 #[cfg(test)]
@@ -137,6 +146,26 @@ mod tests {
     };
 
     use super::*;
+
+    #[test]
+    fn messages_share_their_bytes() {
+        let settings = LabApp {
+            response_bytes: 100,
+            response_delay: Duration::ZERO,
+            error_every: 0,
+            serves_probes: false,
+            speaks_grpc: true,
+        };
+        let server = CallServer::new(settings);
+        let answer = |path| server.decide(path).0.unwrap();
+        for (path, length) in [("/", 100), ("/bytes/7", 7), ("/bytes/999999999", BODY_BYTES_MAX)] {
+            let mut message = answer(path);
+            assert_eq!(message.last_ref().as_ptr(), server.bytes.as_ptr(), "{path}");
+            let bytes = message.copy_to_bytes(message.remaining());
+            assert_eq!(bytes[..PREFIX_BYTES], [&[0][..], &(length as u32).to_be_bytes()].concat());
+            assert!(bytes.len() == PREFIX_BYTES + length && bytes[PREFIX_BYTES..].iter().all(|byte| *byte == b'x'));
+        }
+    }
 
     #[tokio::test]
     async fn calls_succeed_but_for_the_errors_of_its_settings() {

@@ -47,8 +47,8 @@ impl SendRing {
     ///
     /// The kernel refused the submit: the ring must not be used again.
     fn send(&mut self, slots: &mut [Slot], results: &mut [Option<SendResult>]) -> io::Result<()> {
-        self.enqueue(slots)?;
-        let mut pending = slots.len();
+        let queued = self.enqueue(slots)?;
+        let mut pending = queued;
         // Sends that don't wait are complete when the call returns; the second round is only for a kernel that
         // postpones one.
         let mut wanted = 0;
@@ -58,10 +58,9 @@ impl SendRing {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => {
                     let unsubmitted = self.0.submission().len();
-                    let submitted = slots.len() - unsubmitted;
-                    for (slot, result) in
-                        slots[..submitted].iter_mut().zip(results).filter(|(_, result)| result.is_none())
-                    {
+                    let submitted = queued - unsubmitted;
+                    let taken = slots.iter_mut().zip(results).filter(|(slot, _)| slot.watch.is_some()).take(submitted);
+                    for (slot, result) in taken.filter(|(_, result)| result.is_none()) {
                         // The kernel may still read the bytes.
                         std::mem::forget(std::mem::take(&mut slot.bytes));
                         *result = Some(Err(Errno::IO));
@@ -80,11 +79,13 @@ impl SendRing {
         Ok(())
     }
 
+    /// Returns the number of sends in the ring: slots without a watch have none.
     #[allow(unsafe_code)]
-    fn enqueue(&mut self, slots: &[Slot]) -> io::Result<()> {
+    fn enqueue(&mut self, slots: &[Slot]) -> io::Result<usize> {
         // A full socket must not make the kernel wait for room.
         let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
         let mut submission = self.0.submission();
+        let mut queued = 0;
         for (index, Slot { watch, bytes }) in slots.iter().enumerate() {
             let Some(watch) = watch else { continue };
             let length = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
@@ -94,8 +95,9 @@ impl SendRing {
                 .user_data(index as u64);
             // SAFETY: `send` keeps the bytes unchanged until the kernel has completed the operation, or leaks them.
             unsafe { submission.push(&send) }.map_err(io::Error::other)?;
+            queued += 1;
         }
-        Ok(())
+        Ok(queued)
     }
 }
 
@@ -257,6 +259,14 @@ mod tests {
         unsafe { ring.submission().push(operation) }.unwrap();
         ring.submit_and_wait(1).unwrap();
         ring.completion().next().map(|completion| completion.result())
+    }
+
+    #[test]
+    fn slots_without_a_watch_are_not_waited_for() {
+        let Ok(mut ring) = SendRing::new() else { return };
+        let (mut slots, mut results) = ([Slot::default(), Slot::default()], [None; 2]);
+        ring.send(&mut slots, &mut results).unwrap();
+        assert_eq!(results, [None; 2]);
     }
 
     #[test]
