@@ -233,6 +233,12 @@ pub(crate) enum LabProcess {
     Guard { parent: i32, group: i32 },
     /// Run another proxy in a process group of its own.
     Peer {
+        /// User that the program becomes.
+        #[arg(long, requires = "group")]
+        user: Option<u32>,
+        /// Group that the program has.
+        #[arg(long, requires = "user")]
+        group: Option<u32>,
         program: PathBuf,
         #[arg(last = true)]
         arguments: Vec<OsString>,

@@ -1,4 +1,5 @@
-//! Accounts of the server (/etc/passwd), and the user of the proxy's process. Creates no account: the kernel needs only a number.
+//! Accounts of the server (/etc/passwd), and the users of the proxy's process and of the lab's programs. Creates no account: the
+//! kernel needs only a number.
 
 use std::io;
 use std::ops::RangeInclusive;
@@ -12,6 +13,10 @@ const PROXY_ACCOUNT: &str = "fairlead-proxy";
 /// User numbers of the proxy without such an account: above those of apps (70000 to 89999), below the first subordinate ids
 /// (100000).
 const PROXY_USERS: RangeInclusive<u32> = 90_000..=90_099;
+/// Account of the programs in the benchmark lab, if an administrator created one.
+const LAB_ACCOUNT: &str = "fairlead-lab";
+/// User numbers of these programs without such an account. They must not be the proxy's: it may reach the agent and all apps.
+const LAB_USERS: RangeInclusive<u32> = 90_100..=90_199;
 
 /// A user and its group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,9 +30,18 @@ pub struct User {
 /// Returns the user of every proxy that root starts on this server: the account `fairlead-proxy`, else the first reserved number
 /// without an account.
 pub fn proxy_user() -> io::Result<User> {
-    find_proxy_user(&read_passwd()?).ok_or_else(|| {
-        io::Error::other(format!("all users {} to {} have accounts", PROXY_USERS.start(), PROXY_USERS.end()))
-    })
+    user_of(PROXY_ACCOUNT, PROXY_USERS)
+}
+
+/// Returns the user of the programs that an agent of root starts in the benchmark lab: the account `fairlead-lab`, else the first
+/// reserved number without an account.
+pub fn lab_user() -> io::Result<User> {
+    user_of(LAB_ACCOUNT, LAB_USERS)
+}
+
+fn user_of(account: &str, reserved: RangeInclusive<u32>) -> io::Result<User> {
+    let none = format!("all users {} to {} have accounts", reserved.start(), reserved.end());
+    find_user(&read_passwd()?, account, reserved).ok_or_else(|| io::Error::other(none))
 }
 
 /// Returns the numbers of all users that have an account.
@@ -49,11 +63,11 @@ fn entries(passwd: &str) -> impl Iterator<Item = (&str, User)> {
     })
 }
 
-fn find_proxy_user(passwd: &str) -> Option<User> {
-    let account = entries(passwd).find(|(name, user)| *name == PROXY_ACCOUNT && user.uid != 0 && user.gid != 0);
+fn find_user(passwd: &str, account: &str, mut reserved: RangeInclusive<u32>) -> Option<User> {
+    let account = entries(passwd).find(|(name, user)| *name == account && user.uid != 0 && user.gid != 0);
     account.map(|(_, user)| user).or_else(|| {
         let is_free = |uid: &u32| entries(passwd).all(|(_, user)| user.uid != *uid && user.gid != *uid);
-        PROXY_USERS.into_iter().find(is_free).map(|uid| User { uid, gid: uid })
+        reserved.find(is_free).map(|uid| User { uid, gid: uid })
     })
 }
 
@@ -63,7 +77,8 @@ mod tests {
 
     #[test]
     fn the_proxy_has_its_account_or_a_number_that_no_account_has() {
-        let with = |lines: &str| find_proxy_user(&format!("root:x:0:0:root:/root:/bin/bash\n{lines}")).unwrap();
+        let root = "root:x:0:0:root:/root:/bin/bash\n";
+        let with = |lines: &str| find_user(&format!("{root}{lines}"), PROXY_ACCOUNT, PROXY_USERS).unwrap();
         assert_eq!(with(""), User { uid: 90_000, gid: 90_000 });
         assert_eq!(with("ann:x:90000:100::/:/bin/sh\nbob:x:5:90001::/:/bin/sh\n"), User { uid: 90_002, gid: 90_002 });
         assert_eq!(with("fairlead-proxy:x:412:413::/:/bin/false\n"), User { uid: 412, gid: 413 });

@@ -13,6 +13,9 @@ pub const HOST: &str = "bench.localhost";
 
 const LINE_CHARS: usize = 64;
 
+/// Files of the certificate and its key.
+pub(crate) const CERTIFICATE_FILES: [&str; 3] = ["leaf.pem", "leaf-key.pem", "both.pem"];
+
 /// Certificate of a host and the root to trust.
 #[derive(Debug)]
 pub struct LabCertificate {

@@ -1,8 +1,10 @@
 //! Starts the app and the proxies of one run, and ends them with it.
 
+use std::fs::{File, Permissions};
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Arc;
@@ -10,6 +12,7 @@ use std::thread::available_parallelism;
 use std::time::Duration;
 
 use fairlead_base::CancellationToken;
+use fairlead_base::accounts::User;
 use fairlead_bench::{EmulatedLink, TargetEndpoint, Targets};
 use fairlead_model::{
     BenchmarkPlan, BenchmarkProgram, BenchmarkProtocol, BenchmarkScenario, BenchmarkTarget, LabApp, NetworkPath,
@@ -21,13 +24,14 @@ use tokio::net::{TcpSocket, TcpStream};
 use tokio::process::{Child, Command};
 use tokio::time::{Instant, sleep, timeout_at};
 
-use crate::certificate::issue;
+use crate::certificate::{CERTIFICATE_FILES, issue};
 use crate::folder::LabFolder;
 use crate::link::LinkNamespaces;
 use crate::peer::{FAIRLEAD, Peer, peer};
 use crate::process::Serving;
 use crate::program::{LabProgram, Values};
 use crate::server::app_server;
+use crate::user::{give, user_of_programs};
 
 /// Time within which a program must serve.
 const START_TIMEOUT: Duration = Duration::from_secs(20);
@@ -87,6 +91,8 @@ pub struct Lab {
     folder: LabFolder,
     /// Folder of the proxies' certificate.
     certificate: PathBuf,
+    /// User of the programs; `None`: that of this process.
+    user: Option<User>,
     /// Host of the certificate and of all requests.
     host: String,
     /// Serving threads or processes of each program.
@@ -120,6 +126,10 @@ impl Lab {
         let certificate = folder.path().join("certificate");
         std::fs::create_dir(&certificate).map_err(LabError::Folder)?;
         let root = issue(&certificate, &plan.host).map_err(LabError::Folder)?.root_der;
+        // Only the programs read the keys; all of the authority stays this process's own.
+        std::fs::set_permissions(&certificate, Permissions::from_mode(0o711)).map_err(LabError::Folder)?;
+        let files = CERTIFICATE_FILES.map(|name| certificate.join(name));
+        let user = user_of_programs(folder.path(), &files.each_ref().map(PathBuf::as_path));
         let workers = available_parallelism().map_or(1, usize::from).min(WORKERS_MAX);
         let mut lab = Self {
             targets: Targets {
@@ -133,6 +143,7 @@ impl Lab {
             processes: Vec::new(),
             folder,
             certificate,
+            user,
             host: plan.host.clone(),
             workers,
             response,
@@ -207,7 +218,7 @@ impl Lab {
             let said = said.trim().trim_start_matches("fairlead-agent: ").to_owned();
             return Err(io::Error::other(said));
         };
-        let clients = std::fs::File::open(&namespaces.clients)?;
+        let clients = File::open(&namespaces.clients)?;
         self.targets.link = Some(EmulatedLink::new(clients.into(), input, output));
         self.network = Some(namespaces.proxies);
         self.processes.push(process);
@@ -279,7 +290,7 @@ impl Lab {
         let listeners = if serves_http { vec![https, http] } else { vec![https] };
         let (process, command) = self.run(&peer.program, file, values, &listeners).await?;
         if !peer.route_arguments.is_empty() {
-            command.call(file, peer.route_arguments).await?;
+            self.call(file, &command, peer.route_arguments).await?;
         }
         let pids = process.id().and_then(program_of).into_iter().collect();
         let cleartext = serves_http.then(|| http.into());
@@ -316,24 +327,49 @@ impl Lab {
             std::fs::write(values.folder.join(name), values.fill(template, &config))?;
         }
         let output = values.folder.join("output");
-        let log = std::fs::File::create(&output)?;
+        let log = File::create(&output)?;
+        // Opened before the program runs, which may own the folder: a link in its place would lead elsewhere.
+        let said = File::open(&output)?;
+        if let Some(user) = self.user {
+            for (name, _) in program.files {
+                give(&values.folder.join(name), user)?;
+            }
+            give(&values.folder.join("run"), user)?;
+            give(&values.folder, user)?;
+        }
         let filled = FilledProgram { values, config, environment: program.environment };
-        let mut process = self
-            .lab_command(&["peer"])
-            .arg(file)
-            .arg("--")
-            .args(filled.fill(program.arguments))
-            .envs(filled.environment())
-            .stdout(log.try_clone()?)
-            .stderr(log)
-            // `lab peer` ends its program when its standard input does, or when it is killed.
-            .kill_on_drop(true)
-            .spawn()?;
+        let mut command = self.program_command(file, &filled, program.arguments)?;
+        let mut process = command.stdout(log.try_clone()?).stderr(log).spawn()?;
         if let Err(error) = self.listens(&mut process, listeners).await {
-            let said = tail(&output).await;
+            let said = tail(said).await;
             return Err(io::Error::other(format!("{error}: {said}")));
         }
         Ok((process, filled))
+    }
+
+    /// Returns a `lab peer`, which ends its program when its standard input ends, or when it is killed.
+    fn program_command(&self, file: &Path, filled: &FilledProgram, arguments: &[&str]) -> io::Result<Command> {
+        let mut command = self.lab_command(&["peer"]);
+        if let Some(User { uid, gid }) = self.user {
+            command.args(["--user", &uid.to_string(), "--group", &gid.to_string()]);
+            // The user can't read the folders of the agent's own.
+            command.current_dir(&filled.values.folder).env("HOME", filled.values.folder.join("run"));
+        }
+        command.arg(std::path::absolute(file)?).arg("--").args(filled.fill(arguments)).envs(filled.environment());
+        Ok(command)
+    }
+
+    /// Runs another command of a program, to its end.
+    async fn call(&self, file: &Path, filled: &FilledProgram, arguments: &[&str]) -> io::Result<()> {
+        let mut process = self.program_command(file, filled, arguments)?.spawn()?;
+        // Kept until the end: without it, the command would be ended.
+        let _input = process.stdin.take();
+        let output = timeout_at(Instant::now() + START_TIMEOUT, process.wait_with_output()).await??;
+        if output.status.success() {
+            return Ok(());
+        }
+        let said = String::from_utf8_lossy(&output.stderr).trim().replace('\n', " / ");
+        Err(io::Error::other(format!("it refused its routes ({}): {said}", output.status)))
     }
 
     async fn start_floor(&self, app: SocketAddr) -> io::Result<(Child, TargetEndpoint)> {
@@ -414,22 +450,6 @@ impl FilledProgram {
     fn environment(&self) -> Vec<(&'static str, String)> {
         self.environment.iter().map(|(name, value)| (*name, self.values.fill(value, &self.config))).collect()
     }
-
-    /// Runs another command of the program, to its end.
-    async fn call(&self, file: &Path, arguments: &[&str]) -> io::Result<()> {
-        let command = Command::new(file)
-            .args(self.fill(arguments))
-            .envs(self.environment())
-            .stdin(Stdio::null())
-            .kill_on_drop(true)
-            .output();
-        let output = timeout_at(Instant::now() + START_TIMEOUT, command).await??;
-        if output.status.success() {
-            return Ok(());
-        }
-        let said = String::from_utf8_lossy(&output.stderr).trim().replace('\n', " / ");
-        Err(io::Error::other(format!("it refused its routes ({}): {said}", output.status)))
-    }
 }
 
 /// Repeats a start that failed because another process took its port meanwhile.
@@ -446,9 +466,9 @@ async fn launched<T, Launch: Future<Output = io::Result<T>>>(launch: impl Fn() -
 }
 
 /// Returns the end of a program's output on one line.
-async fn tail(output: &Path) -> String {
+async fn tail(output: File) -> String {
     let read = async {
-        let mut file = tokio::fs::File::open(output).await?;
+        let mut file = tokio::fs::File::from_std(output);
         let length = file.metadata().await?.len();
         tokio::io::AsyncSeekExt::seek(&mut file, io::SeekFrom::Start(length.saturating_sub(OUTPUT_BYTES_MAX))).await?;
         let mut bytes = Vec::new();

@@ -12,6 +12,7 @@ mod probe_app;
 mod process;
 mod program;
 mod server;
+mod user;
 
 pub use certificate::{HOST, LabCertificate, issue};
 pub use lab::{Lab, LabCopy, LabError, LabSetup};

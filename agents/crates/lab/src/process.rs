@@ -11,6 +11,7 @@ use std::process::{Child, Command, ExitCode, ExitStatus};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
+use fairlead_base::accounts::User;
 use fairlead_model::LabApp;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
@@ -28,6 +29,7 @@ use crate::app;
 use crate::floor::{FloorThread, forward};
 use crate::grpc_app;
 use crate::probe_app;
+use crate::user::forbid_new_rights;
 
 /// The listen backlog must fit the simultaneous connections of a proxy.
 const BACKLOG: i32 = 4096;
@@ -86,10 +88,10 @@ pub fn enter_network(file: &Path) -> Result<()> {
 }
 
 /// Runs a program in a process group of its own until standard input ends, or until the program does. Its group ends with
-/// it. A guard ends the group too, so that it also ends with this process.
-pub fn run_peer(program: &Path, arguments: &[OsString]) -> Result<ExitCode> {
-    let mut child =
-        Command::new(program).args(arguments).stdin(std::process::Stdio::null()).process_group(0).spawn()?;
+/// it. A guard ends the group too, so that it also ends with this process. With a `user`, this process is root, and the program
+/// runs as that user without any capability.
+pub fn run_peer(program: &Path, arguments: &[OsString], user: Option<User>) -> Result<ExitCode> {
+    let mut child = start_peer(Command::new(program).args(arguments).stdin(std::process::Stdio::null()), user)?;
     let [own, group] = [std::process::id(), child.id()].map(|id| id.to_string());
     let guard = Command::new("/proc/self/exe").args(GUARD).args([own, group]).process_group(0).spawn();
     let mut guard = match guard {
@@ -103,6 +105,16 @@ pub fn run_peer(program: &Path, arguments: &[OsString]) -> Result<ExitCode> {
     guard.kill()?;
     guard.wait()?;
     Ok(if status.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Starts a program in a process group of its own.
+fn start_peer(command: &mut Command, user: Option<User>) -> Result<Child> {
+    if let Some(User { uid, gid }) = user {
+        forbid_new_rights()?;
+        // A change of user that began as root also clears the other groups and the capabilities.
+        command.uid(uid).gid(gid);
+    }
+    command.process_group(0).spawn()
 }
 
 /// Waits for the leader of a process group, then kills the rest of the group.
@@ -203,9 +215,36 @@ mod tests {
     use std::io::BufRead;
     use std::process::Stdio;
 
+    use fairlead_base::accounts;
     use rustix::event::Timespec;
+    use rustix::process::{getegid, geteuid};
 
     use super::*;
+
+    /// Without root, no other user is possible: then the test's own user loses its rights.
+    #[test]
+    fn a_program_with_a_user_has_no_rights_of_root() {
+        let user = match geteuid() {
+            own if own.is_root() => accounts::lab_user().unwrap(),
+            own => User { uid: own.as_raw(), gid: getegid().as_raw() },
+        };
+        let child =
+            start_peer(Command::new("cat").arg("/proc/self/status").stdout(Stdio::piped()), Some(user)).unwrap();
+        let status = String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap();
+        let field = |name: &str| {
+            let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap();
+            line.split_whitespace().map(str::to_owned).collect::<Vec<_>>()
+        };
+        assert_eq!(field("Uid:"), vec![user.uid.to_string(); 4]);
+        assert_eq!(field("Gid:"), vec![user.gid.to_string(); 4]);
+        assert_eq!(field("NoNewPrivs:"), ["1"]);
+        for set in ["CapInh:", "CapPrm:", "CapEff:", "CapAmb:"] {
+            assert_eq!(field(set), ["0".repeat(16)], "{set}");
+        }
+        if geteuid().is_root() {
+            assert!(field("Groups:").is_empty(), "{status}");
+        }
+    }
 
     #[test]
     fn a_group_ends_with_its_leader() {

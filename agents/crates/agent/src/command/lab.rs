@@ -2,6 +2,8 @@
 
 use std::process::ExitCode;
 
+use fairlead_base::accounts::User;
+
 use super::CommandResult;
 use crate::cli::{LabArgs, LabProcess};
 
@@ -14,7 +16,10 @@ pub(crate) fn lab(args: LabArgs) -> CommandResult {
         LabProcess::Floor { certificate, app, workers } => fairlead_lab::run_floor(&certificate, app, workers)?,
         LabProcess::Link => fairlead_lab::run_link()?,
         LabProcess::Guard { parent, group } => fairlead_lab::run_guard(parent, group)?,
-        LabProcess::Peer { program, arguments } => return Ok(fairlead_lab::run_peer(&program, &arguments)?),
+        LabProcess::Peer { user, group, program, arguments } => {
+            let user = user.zip(group).map(|(uid, gid)| User { uid, gid });
+            return Ok(fairlead_lab::run_peer(&program, &arguments, user)?);
+        }
     }
     Ok(ExitCode::SUCCESS)
 }
