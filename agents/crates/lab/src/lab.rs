@@ -328,7 +328,7 @@ impl Lab {
         }
         let output = values.folder.join("output");
         let log = File::create(&output)?;
-        // Opened before the program runs, which may own the folder: a link in its place would lead elsewhere.
+        // A handle from before the start: the program may own the folder, and put a link in the file's place.
         let said = File::open(&output)?;
         if let Some(user) = self.user {
             for (name, _) in program.files {
@@ -362,7 +362,7 @@ impl Lab {
     /// Runs another command of a program, to its end.
     async fn call(&self, file: &Path, filled: &FilledProgram, arguments: &[&str]) -> io::Result<()> {
         let mut process = self.program_command(file, filled, arguments)?.spawn()?;
-        // Kept until the end: without it, the command would be ended.
+        // The command ends with its input.
         let _input = process.stdin.take();
         let output = timeout_at(Instant::now() + START_TIMEOUT, process.wait_with_output()).await??;
         if output.status.success() {

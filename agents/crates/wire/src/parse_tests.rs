@@ -206,7 +206,7 @@ fn server_ports_are_unicast_addresses_and_ports() {
 #[test]
 fn one_wrong_field_refuses_the_whole_and_is_named() {
     type Spoil = fn(&mut agent::DesiredState);
-    let cases: [(&str, Spoil); 36] = [
+    let cases: [(&str, Spoil); 37] = [
         ("apps[0].live.listens_on_socket", |s| {
             let release = live(s);
             (release.listens_on_socket, release.artifact_kind) = (true, agent::ArtifactKind::Image.into());
