@@ -192,7 +192,9 @@ function StartForm({ apps, chosen, chosenPlan, onClose }: StartFormProps) {
         <SavePlan appId={appId} plan={plan} disabled={!isComplete} onSaved={(made) => setSaved(made)} />
       ) : null}
       <footer className="flex flex-wrap items-center justify-end gap-2">
-        <span className="mr-auto text-sm text-ink-faint">Takes about {formatMs(loadMs(plan))}.</span>
+        <span className="mr-auto text-sm text-ink-faint">
+          {isComplete ? `Takes about ${formatMs(loadMs(plan))}.` : null}
+        </span>
         <Button onClick={onClose}>Cancel</Button>
         <SubmitButton
           variant="accent"
