@@ -360,9 +360,11 @@ mod tests {
         let found = diagnostics.listeners(to).unwrap();
         assert_eq!(found.iter().map(|found| found.inode).collect::<Vec<_>>(), [inode(&four)]);
         assert_eq!(diagnostics.listener(to).unwrap().map(|found| found.inode), Some(inode(&four)));
+        let closed = inode(&four);
         drop((four, six_of_same_port));
-        assert!(diagnostics.listeners(to).unwrap().is_empty());
-        assert_eq!(diagnostics.listener(to).unwrap(), None);
+        // Another test may listen on the port by now.
+        assert!(diagnostics.listeners(to).unwrap().iter().all(|found| found.inode != closed));
+        assert!(diagnostics.listener(to).unwrap().is_none_or(|found| found.inode != closed));
 
         let both = TcpListener::bind("[::]:0").unwrap();
         let to = SocketAddr::from((Ipv4Addr::LOCALHOST, both.local_addr().unwrap().port()));
