@@ -4,6 +4,8 @@
 mod alarm;
 mod app;
 mod backlog;
+mod blocks;
+mod body_queue;
 mod buffers;
 mod clients;
 mod drain_schedule;
@@ -34,6 +36,8 @@ pub(crate) use app::{
     Refusal, SharedInstance, SharedLimits, SharedLimitsTable, WeightedInstance,
 };
 pub(crate) use backlog::{Backlog, Backlogs, StalledStream};
+pub(crate) use blocks::{keep_block, release_block};
+pub(crate) use body_queue::BodyQueue;
 pub(crate) use buffers::Buffers;
 use clients::Clients;
 pub use drain_schedule::DrainOptions;
@@ -510,9 +514,11 @@ impl Core {
         self.backlogs.open((!is_trusted).then(|| self.client_key(peer)))
     }
 
-    /// Closes expired idle connections to apps, and connections of clients that hold too much memory.
+    /// Closes expired idle connections to apps, and connections of clients that hold too much memory. Frees memory that
+    /// nothing uses.
     pub(crate) fn sweep(&self) {
         let now_ms = self.alarms.now_ms();
+        blocks::free_unused_blocks();
         self.routes.borrow().instances.values().for_each(|instance| instance.sweep(now_ms, &self.limits));
         self.fd_reserve.refill();
         if self.backlogs.cut_slowest() {

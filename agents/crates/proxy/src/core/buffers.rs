@@ -2,10 +2,8 @@
 
 use std::cell::{RefCell, RefMut};
 
-/// Size of the buffer that every read of this core goes through.
-pub(crate) const SCRATCH_BYTES: usize = 64 * 1024;
-/// A TLS record and its header, which may be carried over in front of a read.
-const CARRIED_BYTES: usize = 17 * 1024;
+use super::blocks::{BLOCK_BYTES, block};
+
 /// Minimum and maximum capacity of a pooled buffer.
 const POOLED_BYTES_MIN: usize = 4096;
 const POOLED_BYTES_MAX: usize = 128 * 1024;
@@ -22,8 +20,8 @@ pub(crate) struct Buffers {
 impl Buffers {
     pub(crate) fn new() -> Self {
         Self {
-            read: RefCell::new(vec![0; SCRATCH_BYTES + CARRIED_BYTES].into()),
-            seal: RefCell::new(vec![0; SCRATCH_BYTES + CARRIED_BYTES].into()),
+            read: RefCell::new(block()),
+            seal: RefCell::new(vec![0; BLOCK_BYTES].into()),
             pool: RefCell::default(),
         }
     }

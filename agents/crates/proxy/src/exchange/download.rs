@@ -4,6 +4,7 @@
 use std::rc::Rc;
 use std::time::Duration;
 
+use bytes::Bytes;
 use fairlead_route::{BadResponse, ResponseBody, ResponseFacts};
 
 use super::compressed;
@@ -50,6 +51,8 @@ pub(crate) struct Download<'a, D> {
     /// Set for a WebSocket only.
     websocket_close: Option<Box<WebSocketClose>>,
     compressor: Option<Compressor>,
+    /// Memory that the body was read into, if it may be kept.
+    block: Option<Bytes>,
 }
 
 impl<'a, D: Downstream> Download<'a, D> {
@@ -67,6 +70,7 @@ impl<'a, D: Downstream> Download<'a, D> {
             keep_for: None,
             websocket_close: None,
             compressor: None,
+            block: None,
         }
     }
 
@@ -86,6 +90,11 @@ impl<'a, D: Downstream> Download<'a, D> {
     /// Records that bytes arrived from the app: it has seen the request.
     pub(crate) fn received(&mut self) {
         self.received_any = true;
+    }
+
+    /// Sets the memory that the next parts of the body lie in; `None` if it can't be kept.
+    pub(crate) fn read_into(&mut self, block: Option<Bytes>) {
+        self.block = block;
     }
 
     pub(crate) fn has_received(&self) -> bool {
@@ -228,9 +237,10 @@ impl<'a, D: Downstream> Download<'a, D> {
             });
         }
         metrics.bytes_sent += data.len() as u64;
-        match &mut self.websocket_close {
-            None => Ok(downstream.body(data)?),
-            Some(_) => self.frames(data),
+        match (&self.websocket_close, &self.block) {
+            (None, None) => Ok(downstream.body(data)?),
+            (None, Some(block)) => Ok(downstream.body_part(block.slice_ref(data))?),
+            (Some(_), _) => self.frames(data),
         }
     }
 

@@ -3,6 +3,7 @@
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
+use bytes::Bytes;
 use fairlead_route::{Coding, HeaderRules, ResponseBody, ResponseFacts};
 use httparse::Header;
 
@@ -136,6 +137,9 @@ pub(crate) trait Downstream {
     /// it.
     const SEES_LEAVING_IN_BODY: bool;
 
+    /// True if `body_part` keeps the memory of a part instead of a copy.
+    const KEEPS_BODY: bool = false;
+
     /// Reads a part of the request body into `upload`, which frames it into `out`. Ready means progress.
     fn poll_body(
         &mut self,
@@ -152,6 +156,11 @@ pub(crate) trait Downstream {
 
     /// Sends a part of the response body.
     fn body(&mut self, data: &[u8]) -> Result<(), ClientError>;
+
+    /// Sends a part of the response body whose memory may be kept.
+    fn body_part(&mut self, part: Bytes) -> Result<(), ClientError> {
+        self.body(&part)
+    }
 
     /// Ends the response; `trailers` are lines with CRLF.
     fn end(&mut self, trailers: &[u8]) -> Result<(), ClientError>;

@@ -6,7 +6,7 @@ use std::task::{Context, Poll, ready};
 use fairlead_route::{BadResponse, RequestBody, ResponseFacts};
 
 use super::{BodyDecoder, fields, header_slots, parse_response};
-use crate::core::{Buffers, Core};
+use crate::core::{Buffers, Core, keep_block};
 use crate::exchange::{Download, Downstream, Edit, HeadKind, RelayError, ResponseView, Upload, Upstream};
 use crate::upstream::UpstreamConnection;
 
@@ -121,10 +121,14 @@ impl Upstream for UpstreamConnection {
             return Poll::Ready(download.end(&[]));
         }
         download.received();
-        let (reading, bytes) = (&mut self.reading, &scratch[..count]);
+        let reading = &mut self.reading;
+        let kept = if D::KEEPS_BODY && reading.unread.is_empty() { keep_block(&mut scratch, count) } else { None };
+        let bytes = kept.as_deref().unwrap_or(&scratch[..count]);
         if reading.unread.is_empty() {
-            let used = reading.consume(bytes, core, download)?;
-            reading.unread.extend_from_slice(&bytes[used..]);
+            download.read_into(kept.clone());
+            let used = reading.consume(bytes, core, download);
+            download.read_into(None);
+            reading.unread.extend_from_slice(&bytes[used?..]);
         } else {
             let mut all = std::mem::take(&mut reading.unread);
             all.extend_from_slice(bytes);

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 use std::task::{Context, Poll, ready};
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use fairlead_route::{HttpVersion, Malformed, RequestLine, RequestTarget, ResponseBody, grpc_status, is_grpc};
 use h2::ext::Protocol;
 use h2::server::SendResponse;
@@ -14,7 +14,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, Status
 use super::OpenStream;
 use super::payload::{Payload, StreamBacklog};
 use super::trailers::{trailer_lines, trailer_map};
-use crate::core::{Backlog, Core};
+use crate::core::{Backlog, BodyQueue, Core};
 use crate::exchange::{
     self, ClientError, Downstream, ExchangeOutcome, Origin, Reply, RequestDispatch, ResponseView, Upload,
 };
@@ -39,7 +39,7 @@ pub(crate) async fn serve(
         is_head: parts.method == Method::HEAD,
         is_grpc: parts.headers.get(CONTENT_TYPE).is_some_and(|kind| is_grpc(kind.as_bytes())),
         send: None,
-        pending: BytesMut::new(),
+        pending: BodyQueue::default(),
         held,
         end: None,
         ended: false,
@@ -118,7 +118,7 @@ struct H2Client {
     is_grpc: bool,
     /// Set once the head of a response with a body was sent.
     send: Option<SendStream<Payload>>,
-    pending: BytesMut,
+    pending: BodyQueue,
     /// Sum of `pending` and of the bytes that `h2` buffers for this stream.
     held: Rc<StreamBacklog>,
     /// Trailers; set when nothing else follows `pending`.
@@ -219,6 +219,7 @@ fn response(view: &ResponseView<'_>) -> Result<Response<()>, ClientError> {
 
 impl Downstream for H2Client {
     const SEES_LEAVING_IN_BODY: bool = true;
+    const KEEPS_BODY: bool = true;
 
     fn poll_body(
         &mut self,
@@ -262,6 +263,12 @@ impl Downstream for H2Client {
         Ok(())
     }
 
+    fn body_part(&mut self, part: Bytes) -> Result<(), ClientError> {
+        self.held.add(part.len());
+        self.pending.push(part);
+        Ok(())
+    }
+
     fn end(&mut self, trailers: &[u8]) -> Result<(), ClientError> {
         self.end = Some(trailer_map(trailers));
         Ok(())
@@ -293,7 +300,7 @@ impl Downstream for H2Client {
                     }
                 }
             }
-            let data = self.pending.split_to(capacity.min(self.pending.len())).freeze();
+            let data = self.pending.take(capacity);
             let last = self.pending.is_empty() && self.end.as_ref().is_some_and(HeaderMap::is_empty);
             send.send_data(Payload::new(data, &self.held), last).map_err(|_| ClientError::Gone)?;
             self.ended |= last;

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use fairlead_h3::{
     ErrorCode, FRAME_HEADER_BYTES_MAX, Fault, Fields, MessageEvent, MessageReader, decode, encode_field, encode_prefix,
     encode_status, header, is_regular,
@@ -14,7 +14,7 @@ use quinn_proto::StreamId;
 
 use super::connection::{H3Connection, ReadResult, WriteResult};
 use super::request_head::{RequestStream, append};
-use crate::core::{Backlog, Core};
+use crate::core::{Backlog, BodyQueue, Core, release_block};
 use crate::exchange::{
     ClientError, Downstream, ExchangeOutcome, Reply, RequestDispatch, ResponseView, Upload, trailer_fields,
 };
@@ -38,7 +38,7 @@ async fn serve(connection: Rc<H3Connection>, id: StreamId, stream: RequestStream
         request_ended: ended,
         body_left,
         trailers: Vec::new(),
-        pending: BytesMut::new(),
+        pending: BodyQueue::default(),
         unsent: Bytes::new(),
         held: 0,
         framed: false,
@@ -100,7 +100,7 @@ struct H3Client {
     body_left: Option<u64>,
     trailers: Vec<u8>,
     /// Frames buffered until the next flush.
-    pending: BytesMut,
+    pending: BodyQueue,
     /// Frames that QUIC has not accepted yet.
     unsent: Bytes,
     /// Number of bytes in both that count in the backlog of the connection.
@@ -183,14 +183,17 @@ impl H3Client {
     fn poll_write(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), ClientError>> {
         loop {
             if self.unsent.is_empty() && !self.pending.is_empty() {
-                self.unsent = self.pending.split().freeze();
+                self.unsent = self.pending.take(usize::MAX);
             }
             if self.unsent.is_empty() {
                 break;
             }
             match self.connection.write(self.id, &mut self.unsent, cx.waker()) {
                 WriteResult::All => {}
-                WriteResult::Some => return Poll::Pending,
+                WriteResult::Some => {
+                    release_block(&mut self.unsent);
+                    return Poll::Pending;
+                }
                 WriteResult::Gone => return self.gone(),
             }
         }
@@ -204,7 +207,6 @@ impl H3Client {
     }
 
     fn push_frame(&mut self, is_data: bool, payload: &[u8]) {
-        self.pending.reserve(FRAME_HEADER_BYTES_MAX + payload.len());
         self.pending.extend_from_slice(header(is_data, payload.len() as u64, &mut [0; FRAME_HEADER_BYTES_MAX]));
         self.pending.extend_from_slice(payload);
     }
@@ -308,6 +310,7 @@ fn encode_length(length: u64, block: &mut Vec<u8>) {
 
 impl Downstream for H3Client {
     const SEES_LEAVING_IN_BODY: bool = true;
+    const KEEPS_BODY: bool = true;
 
     fn poll_body(
         &mut self,
@@ -351,6 +354,14 @@ impl Downstream for H3Client {
         } else if !data.is_empty() {
             self.push_frame(true, data);
         }
+        Ok(())
+    }
+
+    fn body_part(&mut self, part: Bytes) -> Result<(), ClientError> {
+        if !self.framed && !part.is_empty() {
+            self.pending.extend_from_slice(header(true, part.len() as u64, &mut [0; FRAME_HEADER_BYTES_MAX]));
+        }
+        self.pending.push(part);
         Ok(())
     }
 
