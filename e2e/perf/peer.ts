@@ -1,7 +1,8 @@
 // Proxy under measurement, and the start of one that needs only its configuration.
 import type { ChildProcess } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { ROOT, run } from '../../tools/lib/command.ts';
 import type { Protocol } from './cells.ts';
 import { treeOf } from './process-figures.ts';
@@ -51,6 +52,8 @@ export interface Peer {
   readonly isVariant?: true;
   /** True if its app listens on a Unix socket. */
   readonly unixApp?: true;
+  /** True if it serves no HTTP without TLS. */
+  readonly isTlsOnly?: true;
   /** Its configuration files with their variables, as they are committed. */
   readonly configuration: string;
   /** Arguments that print the program's version. */
@@ -65,11 +68,14 @@ export interface Peer {
 export interface Configured {
   readonly name: string;
   readonly speaks: readonly Protocol[];
+  readonly isTlsOnly?: true;
   /** Default: `-v`. */
   readonly versionArgs?: readonly string[];
   readonly obtain: () => Promise<Program>;
   /** Templates to fill in; the program gets the path of the first. */
   readonly configs: readonly string[];
+  /** Paths of files in the program's folder by template. Default: the template's name. */
+  readonly paths?: Readonly<Record<string, string>>;
   /** Changes of the templates as [text, replacement]. */
   readonly changes?: readonly (readonly [string, string])[];
   /** Values of template variables beside the common ones. */
@@ -96,6 +102,10 @@ export interface Reload {
   readonly app: string;
   /** Its address before. */
   readonly previous: string;
+  /** Folder of the certificate. */
+  readonly certificate: string;
+  /** Port and secret for an interface of its own. */
+  readonly control: { readonly port: number; readonly secret: string };
 }
 
 /** Creates a peer that needs only its configuration. */
@@ -103,16 +113,19 @@ export function configured(peer: Configured): Peer {
   const {
     name,
     speaks,
+    isTlsOnly,
     versionArgs = ['-v'],
     switchedBy = 'files that it watches',
     obtain,
     configs,
+    paths = {},
     values = {},
     changes = [],
     args,
     env = {},
     route,
   } = peer;
+  const pathOf = (config: string) => paths[config] ?? config;
   const templates = configs.map((config) => ({ config, text: changed(config, changes) }));
   for (const [from] of changes) {
     if (!configs.some((config) => readTemplate(config).includes(from))) throw new Error(`no template has: ${from}`);
@@ -120,6 +133,7 @@ export function configured(peer: Configured): Peer {
   return {
     name,
     speaks,
+    ...(isTlsOnly === undefined ? {} : { isTlsOnly }),
     versionArgs,
     switchedBy,
     configuration: [
@@ -131,30 +145,34 @@ export function configured(peer: Configured): Peer {
       const folder = mkdtempSync(join(ends.folder, `${name}-`));
       mkdirSync(join(folder, 'run'));
       const [https, http] = [await freePort(), await freePort()];
+      const control = { port: await freePort(), secret: randomBytes(16).toString('base64url') };
       const common = {
         ...values,
         WORKERS,
         HTTPS_PORT: https,
         HTTP_PORT: http,
-        METRICS_PORT: await freePort(),
+        METRICS_PORT: control.port,
         CERTIFICATE: ends.certificate,
         FOLDER: folder,
+        SECRET: control.secret,
       };
       const write = (app: string) => {
         for (const { config, text } of templates) {
           // A rename, because programs that watch a file must not read half of it.
-          writeFileSync(join(folder, `${config}.new`), filled(config, text, { ...common, ...appValues(app) }));
-          renameSync(join(folder, `${config}.new`), join(folder, config));
+          const file = join(folder, pathOf(config));
+          mkdirSync(dirname(file), { recursive: true });
+          writeFileSync(`${file}.new`, filled(config, text, { ...common, ...appValues(app) }));
+          renameSync(`${file}.new`, file);
         }
       };
       write(ends.app);
-      const config = join(folder, configs[0] ?? '');
+      const config = join(folder, pathOf(configs[0] ?? ''));
       const address = `127.0.0.1:${https}`;
       const log = join(folder, 'log');
       const fill = (text: string, app: string) => filled(name, text, { ...common, ...appValues(app) });
       const environment = Object.fromEntries(Object.entries(env).map(([key, value]) => [key, fill(value, ends.app)]));
       const ownArgs = args(config, folder).map((arg) => fill(arg, ends.app));
-      const launch = { program: program.file, args: ownArgs, env: environment, log, address };
+      const launch = { program: resolve(program.file), args: ownArgs, env: environment, cwd: folder, log, address };
       const child = await startListening(launch).catch((error: unknown) => {
         const said = readFileSync(log, 'utf8').trim().split('\n').slice(-2).join(' / ');
         throw new Error(`${error instanceof Error ? error.message : error}: ${said.slice(0, SAID_MAX)}`);
@@ -175,7 +193,8 @@ export function configured(peer: Configured): Peer {
       const switchApp = async (app: string) => {
         write(app);
         await setRoute(app);
-        await peer.reload?.({ child, program, folder, config, app, previous: current });
+        const { certificate } = ends;
+        await peer.reload?.({ child, program, folder, config, app, previous: current, certificate, control });
         current = app;
       };
       return { child, https: address, http: `127.0.0.1:${http}`, pids: () => treeOf(pid), switchApp };

@@ -1,7 +1,12 @@
 // Peers of the benchmark: Fairlead's proxy and others. Their configurations are in e2e/perf/peers and agents/crates/lab/peers.
 import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import type { IncomingMessage } from 'node:http';
+import { request } from 'node:https';
 import { connect } from 'node:net';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { run } from '../../tools/lib/command.ts';
 import { HAPROXY, NGINX } from '../../tools/test/debian.ts';
 import { configured, type Peer, type Reload, WORKERS } from './peer.ts';
@@ -44,6 +49,24 @@ function commit(): string {
 /** Number of routes in Fairlead's table, the measured one included. */
 const ROUTES = 1000;
 const GO = { GOMAXPROCS: String(WORKERS) };
+
+/** Environment of GoDoxy, which takes no arguments. The benchmark lab has the same (agents/crates/lab/src/peer.rs). */
+const GODOXY = {
+  ...GO,
+  GODOXY_HTTP_ADDR: '127.0.0.1:@HTTP_PORT@',
+  GODOXY_HTTPS_ADDR: '127.0.0.1:@HTTPS_PORT@',
+  GODOXY_HTTP3_ENABLED: 'true',
+  GODOXY_SNI_ROUTING_FOR_TCP_ROUTES: 'false',
+  GODOXY_API_ADDR: '127.0.0.1:@METRICS_PORT@',
+  GODOXY_API_USER: 'lab',
+  GODOXY_API_PASSWORD: '@SECRET@',
+  GODOXY_METRICS_DISABLE_CPU: 'true',
+  GODOXY_METRICS_DISABLE_MEMORY: 'true',
+  GODOXY_METRICS_DISABLE_DISK: 'true',
+  GODOXY_METRICS_DISABLE_NETWORK: 'true',
+  GODOXY_METRICS_DISABLE_SENSORS: 'true',
+  HTTPS_PROXY: 'http://127.0.0.1:9',
+};
 
 /** Reload of nginx, h2o and Fairlead. */
 const SIGHUP = {
@@ -126,6 +149,33 @@ async function reloadCaddy({ program, folder, config }: Reload): Promise<void> {
     admin,
   ]);
   if (code !== 0) throw new Error(`caddy reload: ${output.trim().split('\n').at(-1)}`);
+}
+
+/** Control API of Spooky, in its configuration before the limits. */
+const SPOOKY_CONTROL = `observability:
+  control_api:
+    enabled: true
+    required: true
+    address: "127.0.0.1"
+    port: @METRICS_PORT@
+    auth_token: "@SECRET@"
+resilience:
+`;
+
+/** Makes Spooky read its file again. Throws with its response if it refuses. */
+async function reloadSpooky({ certificate, control }: Reload): Promise<void> {
+  const reload = request({
+    host: '127.0.0.1',
+    port: control.port,
+    servername: 'bench.localhost',
+    ca: readFileSync(join(certificate, 'ca/ca.pem')),
+    method: 'POST',
+    path: '/admin/runtime/reload',
+    headers: { authorization: `Bearer ${control.secret}` },
+  }).end();
+  const [response] = (await once(reload, 'response')) as [IncomingMessage];
+  const said = await text(response);
+  if (response.statusCode !== 202) throw new Error(`Spooky: ${response.statusCode}: ${said.trim()}`);
 }
 
 /** nginx comes first: ratios are relative to the newest one that takes part. */
@@ -216,6 +266,31 @@ export const PEERS: readonly Peer[] = [
     switchedBy: '`kamal-proxy deploy`',
   }),
   configured({
+    // The Go module proxy refuses it. It doesn't print its version.
+    name: 'godoxy',
+    speaks: ['http1', 'http2', 'http3'],
+    versionArgs: [],
+    obtain: () => Promise.reject(new Error('no registry has it: build it (docs/benchmarks/proxy.md)')),
+    configs: ['godoxy.yaml', 'godoxy-routes.yaml'],
+    paths: { 'godoxy.yaml': 'config/config.yml', 'godoxy-routes.yaml': 'config/routes.yml' },
+    args: () => [],
+    env: GODOXY,
+    switchedBy: 'its routes file, which it watches',
+  }),
+  configured({
+    // The crate spooky is another program.
+    name: 'spooky',
+    speaks: ['http1', 'http2', 'http3'],
+    isTlsOnly: true,
+    versionArgs: ['--version'],
+    obtain: () => Promise.reject(new Error('no registry has it: build it (docs/benchmarks/proxy.md)')),
+    configs: ['spooky.yaml'],
+    changes: [['resilience:\n', SPOOKY_CONTROL]],
+    args: (config) => ['--config', config],
+    switchedBy: 'its configuration and the control API',
+    reload: reloadSpooky,
+  }),
+  configured({
     // Newer than Debian's nginx, and built with HTTP/3.
     name: 'nginx_1_28',
     obtain: () => nginxFromSource(),
@@ -225,15 +300,10 @@ export const PEERS: readonly Peer[] = [
 
 /** Peers of `npm run perf:report`. Debian's nginx takes part only without the newest one. */
 export const REPORT_PEERS: readonly string[] = [
-  ...[MAINLINE, 'nginx', 'haproxy', 'envoy', 'caddy', 'traefik', 'h2o', 'kamal-proxy'],
+  ...[MAINLINE, 'nginx', 'haproxy', 'envoy', 'caddy', 'traefik', 'h2o', 'kamal-proxy', 'godoxy', 'spooky'],
 ];
 
-/** Common peers that no reachable registry provides, as of 2026-11-22. */
+/** Common proxies that can't be measured. */
 export const OUT_OF_REACH: readonly { readonly name: string; readonly reason: string }[] = [
-  { name: 'godoxy', reason: 'the Go module proxy refuses github.com/yusing/godoxy (403)' },
-  {
-    name: 'spooky',
-    reason: 'not on crates.io: the crate of that name is another program; its repository is out of reach',
-  },
-  { name: 'tako', reason: 'in no registry' },
+  { name: 'tako', reason: 'it forwards only to apps that it starts itself' },
 ];

@@ -50,14 +50,20 @@ export interface Launch {
   readonly program: string;
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
+  /** Its working directory. Default: that of this process. */
+  readonly cwd?: string;
   /** File for its output. */
   readonly log: string;
   readonly address: string;
 }
 
 /** Starts a program and waits until something listens at `address`. */
-export async function startListening({ program, args, env, log, address }: Launch): Promise<ChildProcess> {
-  const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, ...env } });
+export async function startListening({ program, args, env, cwd, log, address }: Launch): Promise<ChildProcess> {
+  const child = spawn(program, args, {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, ...env },
+    ...(cwd === undefined ? {} : { cwd }),
+  });
   const output = createWriteStream(log);
   child.stdout.pipe(output, { end: false });
   child.stderr.pipe(output, { end: false });

@@ -68,10 +68,10 @@ async function obtainAll(peers: readonly Peer[]): Promise<{ contenders: Contende
   return { contenders, missing };
 }
 
-function takesPart({ name, speaks, isVariant }: Peer, cell: Cell): boolean {
+function takesPart({ name, speaks, isVariant, isTlsOnly }: Peer, cell: Cell): boolean {
   if (cell.only !== undefined) return cell.only.includes(name);
   if (isVariant) return !options.report && (cell.also?.includes(name) ?? false);
-  return speaks.includes(cell.protocol);
+  return speaks.includes(cell.protocol) && (cell.secure || !isTlsOnly);
 }
 
 /** Returns why a cell can't be measured here; undefined if it can. */

@@ -11,6 +11,7 @@ export const capabilities = {
   'benchmark.gate': 'Measures a new release before it gets requests, and fails the rollout on a missed threshold.',
   'benchmark.gate_relative':
     'Measures the live release in turn with the new one, for thresholds of a benchmark gate that are relative to it.',
+  'benchmark.godoxy': 'Measures GoDoxy in the lab.',
   'benchmark.grpc': 'Runs benchmarks of unary gRPC calls.',
   'benchmark.http3': 'Runs benchmarks over HTTP/3.',
   'benchmark.lab': 'Runs scenarios, rates and fresh connections, and compares proxies in front of an app of its own.',

@@ -91,6 +91,7 @@ pub fn target_label(target: BenchmarkTarget) -> &'static str {
         BenchmarkTarget::H2o => "h2o",
         BenchmarkTarget::KamalProxy => "kamal-proxy",
         BenchmarkTarget::Spooky => "Spooky",
+        BenchmarkTarget::Godoxy => "GoDoxy",
     }
 }
 

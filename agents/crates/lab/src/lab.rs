@@ -11,6 +11,9 @@ use std::sync::Arc;
 use std::thread::available_parallelism;
 use std::time::Duration;
 
+use aws_lc_rs::rand::fill;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD_NO_PAD;
 use fairlead_base::CancellationToken;
 use fairlead_base::accounts::User;
 use fairlead_bench::{EmulatedLink, TargetEndpoint, Targets};
@@ -95,6 +98,8 @@ pub struct Lab {
     user: Option<User>,
     /// Host of the certificate and of all requests.
     host: String,
+    /// Password of programs with an interface of their own.
+    secret: String,
     /// Serving threads or processes of each program.
     workers: usize,
     response: LabApp,
@@ -145,6 +150,7 @@ impl Lab {
             certificate,
             user,
             host: plan.host.clone(),
+            secret: secret().map_err(LabError::Folder)?,
             workers,
             response,
         };
@@ -307,6 +313,7 @@ impl Lab {
             http_port: 0,
             metrics_port: 0,
             workers: self.workers,
+            secret: self.secret.clone(),
             response: self.response,
             replacements: &[],
         }
@@ -324,7 +331,9 @@ impl Lab {
         let values = Values { folder, ..values };
         let config = values.folder.join(program.files.first().map_or("config", |(name, _)| name));
         for (name, template) in program.files {
-            std::fs::write(values.folder.join(name), values.fill(template, &config))?;
+            let file = values.folder.join(name);
+            file.parent().map_or(Ok(()), std::fs::create_dir_all)?;
+            std::fs::write(file, values.fill(template, &config))?;
         }
         let output = values.folder.join("output");
         let log = File::create(&output)?;
@@ -332,6 +341,10 @@ impl Lab {
         let said = File::open(&output)?;
         if let Some(user) = self.user {
             for (name, _) in program.files {
+                give(&values.folder.join(name), user)?;
+            }
+            // Last, because programs of the same user may then replace the files in them.
+            for name in program.folders().iter().rev() {
                 give(&values.folder.join(name), user)?;
             }
             give(&values.folder.join("run"), user)?;
@@ -352,9 +365,10 @@ impl Lab {
         let mut command = self.lab_command(&["peer"]);
         if let Some(User { uid, gid }) = self.user {
             command.args(["--user", &uid.to_string(), "--group", &gid.to_string()]);
-            // The user can't read the folders of the agent's own.
-            command.current_dir(&filled.values.folder).env("HOME", filled.values.folder.join("run"));
+            command.env("HOME", filled.values.folder.join("run"));
         }
+        // The user can't read the folders of the agent's own, and GoDoxy reads its files from there.
+        command.current_dir(&filled.values.folder);
         command.arg(std::path::absolute(file)?).arg("--").args(filled.fill(arguments)).envs(filled.environment());
         Ok(command)
     }
@@ -476,6 +490,13 @@ async fn tail(output: File) -> String {
         io::Result::Ok(String::from_utf8_lossy(&bytes).trim().replace('\n', " / "))
     };
     read.await.unwrap_or_else(|error| format!("its output can't be read: {error}"))
+}
+
+/// Returns a new password.
+fn secret() -> io::Result<String> {
+    let mut bytes = [0; 16];
+    fill(&mut bytes).map_err(|_| io::Error::other("the system has no random numbers"))?;
+    Ok(STANDARD_NO_PAD.encode(bytes))
 }
 
 fn loopback(port: u16) -> SocketAddr {

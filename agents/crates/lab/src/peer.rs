@@ -51,6 +51,7 @@ const ENVOY_GRPC: Replacements = &[(
 
 const CADDY_GRPC: Replacements = &[("versions 1.1", "versions h2c")];
 const TRAEFIK_GRPC: Replacements = &[("url: http://@APP@", "url: h2c://@APP@")];
+const GODOXY_GRPC: Replacements = &[("scheme: http\n", "scheme: h2c\n")];
 const FAIRLEAD_GRPC: Replacements =
     &[("queue_timeout_ms = 60000", "queue_timeout_ms = 60000, upstream_protocol = \"http2\"")];
 
@@ -63,6 +64,25 @@ const KAMAL: &[(&str, &str)] = &[
     ("XDG_CONFIG_HOME", "@FOLDER@/run"),
     ("XDG_RUNTIME_DIR", "@FOLDER@/run"),
     ("KAMAL_PROXY_SOCKET", "@FOLDER@/run/kamal-proxy.sock"),
+];
+
+/// Its program takes no arguments. Without TCP routes it needs no look at the names of TLS connections.
+const GODOXY: &[(&str, &str)] = &[
+    ("GOMAXPROCS", "@WORKERS@"),
+    ("GODOXY_HTTP_ADDR", "127.0.0.1:@HTTP_PORT@"),
+    ("GODOXY_HTTPS_ADDR", "127.0.0.1:@HTTPS_PORT@"),
+    ("GODOXY_HTTP3_ENABLED", "true"),
+    ("GODOXY_SNI_ROUTING_FOR_TCP_ROUTES", "false"),
+    ("GODOXY_API_ADDR", "127.0.0.1:@METRICS_PORT@"),
+    ("GODOXY_API_USER", "lab"),
+    ("GODOXY_API_PASSWORD", "@SECRET@"),
+    ("GODOXY_METRICS_DISABLE_CPU", "true"),
+    ("GODOXY_METRICS_DISABLE_MEMORY", "true"),
+    ("GODOXY_METRICS_DISABLE_DISK", "true"),
+    ("GODOXY_METRICS_DISABLE_NETWORK", "true"),
+    ("GODOXY_METRICS_DISABLE_SENSORS", "true"),
+    // At each start it fetches lists of icons for its dashboard. Nothing listens on this port, so it gives up at once.
+    ("HTTPS_PROXY", "http://127.0.0.1:9"),
 ];
 
 const PEERS: &[Peer] = &[
@@ -180,6 +200,22 @@ const PEERS: &[Peer] = &[
         route_arguments: &[],
         grpc: &[],
     },
+    Peer {
+        target: BenchmarkTarget::Godoxy,
+        program: LabProgram {
+            name: "godoxy",
+            version: &[],
+            // It reads this folder below its working directory.
+            files: &[
+                ("config/config.yml", include_str!("../peers/godoxy.yaml")),
+                ("config/routes.yml", include_str!("../peers/godoxy-routes.yaml")),
+            ],
+            arguments: &[],
+            environment: GODOXY,
+        },
+        route_arguments: &[],
+        grpc: GODOXY_GRPC,
+    },
 ];
 
 /// Fairlead's own proxy, standalone and with its policies on.
@@ -237,11 +273,37 @@ mod tests {
         }
         let nginx = peer(BenchmarkTarget::Nginx).unwrap().configuration(true);
         assert!(nginx.contains("grpc_pass grpc://app;") && !nginx.contains("proxy_set"), "{nginx}");
+        let godoxy = peer(BenchmarkTarget::Godoxy).unwrap().configuration(true);
+        assert!(godoxy.contains("  scheme: h2c\n") && !godoxy.contains("scheme: http\n"), "{godoxy}");
     }
 
     #[test]
-    fn templates_use_only_names_that_have_a_value() {
-        let values = Values {
+    fn godoxy_reads_its_files_in_a_folder_and_its_addresses_from_its_environment() {
+        let program = peer(BenchmarkTarget::Godoxy).unwrap().program;
+        let LabProgram { files, environment, .. } = program;
+        assert_eq!(program.folders().into_iter().collect::<Vec<_>>(), [Path::new("config")]);
+        let config = Path::new("/folder/config/config.yml");
+        let filled: Vec<_> = files.iter().map(|(name, text)| (*name, values().fill(text, config))).collect();
+        let [("config/config.yml", main), ("config/routes.yml", routes)] = &filled[..] else { panic!("{filled:?}") };
+        assert!(main.contains("cert_path: \"/certificate/leaf.pem\"") && main.contains("- routes.yml"), "{main}");
+        let route = "\"bench.localhost\":\n  scheme: http\n  host: \"127.0.0.1\"\n  port: \"3000\"\n";
+        assert!(routes.contains(route), "{routes}");
+        let value =
+            |name| environment.iter().find(|(each, _)| *each == name).map(|(_, value)| values().fill(value, config));
+        for (name, expected) in [
+            ("GODOXY_HTTPS_ADDR", "127.0.0.1:1"),
+            ("GODOXY_HTTP_ADDR", "127.0.0.1:2"),
+            ("GODOXY_API_ADDR", "127.0.0.1:3"),
+            ("GODOXY_API_PASSWORD", "secret"),
+            ("GODOXY_HTTP3_ENABLED", "true"),
+            ("GOMAXPROCS", "2"),
+        ] {
+            assert_eq!(value(name).as_deref(), Some(expected), "{name}");
+        }
+    }
+
+    fn values() -> Values {
+        Values {
             folder: "/folder".into(),
             certificate: "/certificate".into(),
             host: "bench.localhost".into(),
@@ -250,6 +312,7 @@ mod tests {
             http_port: 2,
             metrics_port: 3,
             workers: 2,
+            secret: "secret".into(),
             response: LabApp {
                 response_bytes: 13,
                 response_delay: Duration::from_millis(20),
@@ -258,7 +321,12 @@ mod tests {
                 speaks_grpc: false,
             },
             replacements: &[],
-        };
+        }
+    }
+
+    #[test]
+    fn templates_use_only_names_that_have_a_value() {
+        let values = values();
         let peers = PEERS.iter().chain([&FAIRLEAD]).map(|peer| (peer.program, peer.route_arguments));
         for (program, route) in peers.chain(SERVERS.iter().map(|server| (server.program, &[][..]))) {
             let texts = program.files.iter().map(|(_, text)| text).chain(program.arguments).chain(route);

@@ -59,7 +59,8 @@ async fn serve_connection(stream: TcpStream) {
 
 async fn respond(mut request: Request<Incoming>) -> Result<Response<ProbeBody>> {
     let is = |probe: BenchmarkProbe| request.uri().path() == probe.path();
-    if is(BenchmarkProbe::Json) {
+    // kamal-proxy takes no app whose path / fails.
+    if is(BenchmarkProbe::Json) || request.uri().path() == "/" {
         return Ok(response("application/json", Full::from(JSON).boxed_unsync()));
     }
     if is(BenchmarkProbe::Stream) {
@@ -148,7 +149,8 @@ async fn echo(mut socket: WebSocketStream<TokioIo<hyper::upgrade::Upgraded>>) {
 
 #[cfg(test)]
 mod tests {
-    use std::net::TcpListener;
+    use std::io::{Read, Write};
+    use std::net::{SocketAddr, TcpListener};
 
     use fairlead_base::CancellationToken;
     use fairlead_bench::{MeasurementTurns, Targets, run_plan};
@@ -159,12 +161,29 @@ mod tests {
 
     use super::*;
 
-    #[tokio::test]
-    async fn every_probe_has_a_row_that_counts_what_its_name_says() {
+    fn started() -> SocketAddr {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         listener.set_nonblocking(true).unwrap();
         let address = listener.local_addr().unwrap();
         std::thread::spawn(move || serve(listener.into()));
+        address
+    }
+
+    #[test]
+    fn health_checks_of_the_root_succeed_and_other_paths_are_not_found() {
+        let address = started();
+        for (path, line) in [("/", "HTTP/1.1 200 OK"), ("/other", "HTTP/1.1 404 Not Found")] {
+            let mut stream = std::net::TcpStream::connect(address).unwrap();
+            write!(stream, "GET {path} HTTP/1.1\r\nHost: bench.localhost\r\nConnection: close\r\n\r\n").unwrap();
+            let mut response = String::new();
+            stream.read_to_string(&mut response).unwrap();
+            assert_eq!(response.lines().next(), Some(line), "{path}");
+        }
+    }
+
+    #[tokio::test]
+    async fn every_probe_has_a_row_that_counts_what_its_name_says() {
+        let address = started();
         let plan = BenchmarkPlan {
             run: RunId::parse("run_1").unwrap(),
             key: AppKey { app: AppId::parse("app_1").unwrap(), environment: EnvironmentId::parse("env_1").unwrap() },

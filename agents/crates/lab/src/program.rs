@@ -1,5 +1,6 @@
 //! Third-party programs that the lab starts: their paths, versions, configurations and arguments.
 
+use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -23,7 +24,7 @@ pub(crate) struct LabProgram {
     pub(crate) name: &'static str,
     /// Arguments that print its version; empty: it prints none.
     pub(crate) version: &'static [&'static str],
-    /// Configuration files as (name, template). The first one is named by its arguments.
+    /// Configuration files as (path in its folder, template). The first one is named by its arguments.
     pub(crate) files: &'static [(&'static str, &'static str)],
     /// Arguments of a start. `@CONFIG@` is the path of the first file.
     pub(crate) arguments: &'static [&'static str],
@@ -69,6 +70,12 @@ impl LabProgram {
         Ok(line.unwrap_or_default().chars().take(VERSION_CHARS_MAX).collect())
     }
 
+    /// Returns the folders of its files below the program's own folder, each before those in it.
+    pub(crate) fn folders(&self) -> BTreeSet<&'static Path> {
+        let paths = self.files.iter().flat_map(|(name, _)| Path::new(name).ancestors().skip(1));
+        paths.filter(|path| !path.as_os_str().is_empty()).collect()
+    }
+
     /// Returns its configuration files as one text.
     pub(crate) fn configuration(&self) -> String {
         self.files.iter().map(|(_, text)| *text).collect::<Vec<_>>().join("\n")
@@ -91,6 +98,8 @@ pub(crate) struct Values {
     pub(crate) http_port: u16,
     pub(crate) metrics_port: u16,
     pub(crate) workers: usize,
+    /// Password that no other process knows.
+    pub(crate) secret: String,
     pub(crate) response: LabApp,
     /// Changes of the templates before their names are filled in.
     pub(crate) replacements: Replacements,
@@ -111,6 +120,7 @@ impl Values {
             ("@HTTP_PORT@", self.http_port.to_string()),
             ("@METRICS_PORT@", self.metrics_port.to_string()),
             ("@WORKERS@", self.workers.to_string()),
+            ("@SECRET@", self.secret.clone()),
             ("@RESPONSE_BYTES@", self.response.response_bytes.to_string()),
             ("@RESPONSE_DELAY_MS@", self.response.response_delay.as_millis().to_string()),
         ];

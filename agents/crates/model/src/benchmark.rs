@@ -28,6 +28,7 @@ pub enum BenchmarkTarget {
     #[serde(rename = "kamal-proxy")]
     KamalProxy,
     Spooky,
+    Godoxy,
 }
 
 impl BenchmarkTarget {
@@ -44,7 +45,13 @@ impl BenchmarkTarget {
             Http2 => !matches!(self, Self::Direct | Self::Floor),
             Http3 => matches!(
                 self,
-                Self::Proxy | Self::Envoy | Self::Caddy | Self::Traefik | Self::KamalProxy | Self::Spooky
+                Self::Proxy
+                    | Self::Envoy
+                    | Self::Caddy
+                    | Self::Traefik
+                    | Self::KamalProxy
+                    | Self::Spooky
+                    | Self::Godoxy
             ),
         }
     }

@@ -237,6 +237,7 @@ fn target(name: i32) -> Option<BenchmarkTarget> {
         agent::BenchmarkTarget::H2o => Some(BenchmarkTarget::H2o),
         agent::BenchmarkTarget::KamalProxy => Some(BenchmarkTarget::KamalProxy),
         agent::BenchmarkTarget::Spooky => Some(BenchmarkTarget::Spooky),
+        agent::BenchmarkTarget::Godoxy => Some(BenchmarkTarget::Godoxy),
     }
 }
 
@@ -402,5 +403,6 @@ fn target_name(target: BenchmarkTarget) -> agent::BenchmarkTarget {
         BenchmarkTarget::H2o => agent::BenchmarkTarget::H2o,
         BenchmarkTarget::KamalProxy => agent::BenchmarkTarget::KamalProxy,
         BenchmarkTarget::Spooky => agent::BenchmarkTarget::Spooky,
+        BenchmarkTarget::Godoxy => agent::BenchmarkTarget::Godoxy,
     }
 }

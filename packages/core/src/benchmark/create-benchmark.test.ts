@@ -47,6 +47,7 @@ test('a plan that the agent is too old for is refused, and one that waits is not
   const cases: readonly (readonly [Capability, object])[] = [
     ['benchmark', {}],
     ['benchmark.http3', { protocols: ['http3'] }],
+    ['benchmark.godoxy', { upstream: 'lab', targets: ['godoxy'] }],
     ['benchmark.grpc', { upstream: 'lab', protocols: ['grpc'] }],
     ['benchmark.lab', { connection: 'fresh' }],
     ['benchmark.load', { load: { thinkTimeMs: 5 } }],

@@ -218,6 +218,7 @@ export const targetLabels: Readonly<Record<string, string>> = {
   h2o: 'h2o',
   'kamal-proxy': 'kamal-proxy',
   spooky: 'Spooky',
+  godoxy: 'GoDoxy',
 };
 
 /** Returns the parts of a document that a run of the product has no column for. */

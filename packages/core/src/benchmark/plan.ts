@@ -51,11 +51,20 @@ export const TARGETS = [
   'h2o',
   'kamal-proxy',
   'spooky',
+  'godoxy',
 ] as const;
 /** Programs that answer in the lab. `own` is Fairlead's small app, and `release` a copy of the measured app's live release. */
 export const LAB_SERVERS = ['own', 'node-cluster', 'uvicorn', 'puma', 'release'] as const;
 
-const HTTP3_TARGETS: readonly BenchmarkTargetName[] = ['proxy', 'envoy', 'caddy', 'traefik', 'kamal-proxy', 'spooky'];
+const HTTP3_TARGETS: readonly BenchmarkTargetName[] = [
+  'proxy',
+  'envoy',
+  'caddy',
+  'traefik',
+  'kamal-proxy',
+  'spooky',
+  'godoxy',
+];
 
 /** Proxies of the lab that forward no gRPC to an app without TLS. */
 const WITHOUT_GRPC: readonly BenchmarkTargetName[] = ['h2o', 'kamal-proxy', 'spooky'];

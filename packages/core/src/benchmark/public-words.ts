@@ -40,7 +40,9 @@ backend_total_request_timeout_ms backends brownout cert default_cap deploy enabl
 global_inflight_limit h2_pool_max_idle_per_backend health-check-path http-port https-port kamal-proxy
 new_connections_burst new_connections_per_sec path_prefix per_backend_inflight_limit per_upstream_inflight_limit
 performance privileges resilience route_queue security target tls-certificate-path tls-private-key-path
-tls-redirect version worker_threads
+tls-redirect version worker_threads client_body_idle_timeout_ms control_plane_threads quic_max_idle_timeout_ms
+control_api auth_token observability required
+autocert cert_path disable healthcheck include key_path local provider yml
 `;
 
 export const publicWords: ReadonlySet<string> = new Set(TEXT.trim().split(/\s+/));

@@ -41,6 +41,7 @@ const targets: Readonly<Partial<Record<BenchmarkTarget, BenchmarkTargetName>>> =
   [BenchmarkTarget.H2O]: 'h2o',
   [BenchmarkTarget.KAMAL_PROXY]: 'kamal-proxy',
   [BenchmarkTarget.SPOOKY]: 'spooky',
+  [BenchmarkTarget.GODOXY]: 'godoxy',
 };
 const protocols: Readonly<Partial<Record<BenchmarkProtocol, BenchmarkProtocolName>>> = {
   [BenchmarkProtocol.HTTP1]: 'http1',

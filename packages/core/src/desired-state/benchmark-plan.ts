@@ -23,6 +23,7 @@ const targets = {
   h2o: BenchmarkTarget.H2O,
   'kamal-proxy': BenchmarkTarget.KAMAL_PROXY,
   spooky: BenchmarkTarget.SPOOKY,
+  godoxy: BenchmarkTarget.GODOXY,
 } as const;
 
 const protocols = {

@@ -249,6 +249,11 @@ test('a state requires what else it has', () => {
   ] satisfies Partial<StoredPlan>[]) {
     expect(requires(benchmarks(changes))).toEqual(['benchmark', 'benchmark.lab', 'benchmark.scenarios']);
   }
+  expect(requires(benchmarks({ upstream: 'lab', targets: ['godoxy'] }))).toEqual([
+    'benchmark',
+    'benchmark.godoxy',
+    'benchmark.lab',
+  ]);
   const copy = { upstream: 'lab', labApp: { ...plan.labApp, server: 'release' } } as const;
   expect(requires(benchmarks(copy))).toEqual([
     'benchmark',

@@ -48,6 +48,7 @@ const benchmarkRules: Rules<BenchmarkPlan> = [
   ['benchmark.distributed', ({ part }) => part !== undefined],
   // Load servers accept its address only if its proxy answers the port check.
   ['certificate.challenge', ({ part }) => part?.role === BenchmarkRole.MEASURE],
+  ['benchmark.godoxy', ({ targets }) => targets.includes(BenchmarkTarget.GODOXY)],
   ['benchmark.grpc', ({ protocols }) => protocols.includes(BenchmarkProtocol.GRPC)],
   ['benchmark.http3', ({ protocols }) => protocols.includes(BenchmarkProtocol.HTTP3)],
   ['benchmark.lab', needsLab],

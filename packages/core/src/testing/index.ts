@@ -110,7 +110,7 @@ export async function testWorld(database: Database, name = 'acme', clock = testC
         capabilities: [
           ...(['inspect', 'benchmark', 'benchmark.grpc', 'benchmark.http3', 'benchmark.lab'] satisfies Capability[]),
           ...(['benchmark.lab_release', 'benchmark.latency', 'benchmark.load'] satisfies Capability[]),
-          ...(['benchmark.scenarios', 'benchmark.workers'] satisfies Capability[]),
+          ...(['benchmark.godoxy', 'benchmark.scenarios', 'benchmark.workers'] satisfies Capability[]),
         ],
         connectedGateway: 'test-gateway',
         connectedAt: clock.now(),

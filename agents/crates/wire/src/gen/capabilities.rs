@@ -1,12 +1,13 @@
 // Generated from packages/contract/src/capabilities.ts.
 /// Capabilities of this agent version; it rejects a whole desired state that requires others.
-pub const CAPABILITIES: [&str; 43] = [
+pub const CAPABILITIES: [&str; 44] = [
     "app",
     "autoscaling",
     "benchmark",
     "benchmark.distributed",
     "benchmark.gate",
     "benchmark.gate_relative",
+    "benchmark.godoxy",
     "benchmark.grpc",
     "benchmark.http3",
     "benchmark.lab",

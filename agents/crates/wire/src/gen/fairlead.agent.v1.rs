@@ -1966,9 +1966,11 @@ pub enum BenchmarkTarget {
     Caddy = 7,
     Traefik = 8,
     H2o = 9,
-    /// Those below need the capability "benchmark.scenarios".
+    /// The next two need the capability "benchmark.scenarios".
     KamalProxy = 20,
     Spooky = 21,
+    /// Needs the capability "benchmark.godoxy".
+    Godoxy = 22,
 }
 impl BenchmarkTarget {
     /// String value of the enum field names used in the ProtoBuf definition.
@@ -1989,6 +1991,7 @@ impl BenchmarkTarget {
             Self::H2o => "BENCHMARK_TARGET_H2O",
             Self::KamalProxy => "BENCHMARK_TARGET_KAMAL_PROXY",
             Self::Spooky => "BENCHMARK_TARGET_SPOOKY",
+            Self::Godoxy => "BENCHMARK_TARGET_GODOXY",
         }
     }
     /// Creates an enum from field names used in the ProtoBuf definition.
@@ -2006,6 +2009,7 @@ impl BenchmarkTarget {
             "BENCHMARK_TARGET_H2O" => Some(Self::H2o),
             "BENCHMARK_TARGET_KAMAL_PROXY" => Some(Self::KamalProxy),
             "BENCHMARK_TARGET_SPOOKY" => Some(Self::Spooky),
+            "BENCHMARK_TARGET_GODOXY" => Some(Self::Godoxy),
             _ => None,
         }
     }

@@ -30,6 +30,7 @@ export const targetLabel: Record<ResultRow['target'], string> = {
   h2o: 'h2o',
   'kamal-proxy': 'kamal-proxy',
   spooky: 'Spooky',
+  godoxy: 'GoDoxy',
 };
 export const benchmarkTargets = Object.keys(targetLabel) as ResultRow['target'][];
 export const protocolLabel: Record<ResultRow['protocol'], string> = {
@@ -123,6 +124,7 @@ export const targetColor: Record<ResultRow['target'], string> = {
   h2o: 'var(--series-grey)',
   'kamal-proxy': 'var(--series-grey)',
   spooky: 'var(--series-grey)',
+  godoxy: 'var(--series-grey)',
 };
 
 /** Apps speak HTTP/1.1: a protocol without direct rows of its own is compared with these. */
