@@ -289,7 +289,7 @@ function copyWords({ facts }: BenchmarkDetail): string {
 }
 
 function needsDialog(plan: BenchmarkDetail['plan']): boolean {
-  return isRedacted(plan.load) || copiesRelease(plan) || mayChangeData(plan);
+  return isRedacted(plan) || copiesRelease(plan) || mayChangeData(plan);
 }
 
 function loadServersOf({ servers }: BenchmarkDetail) {
