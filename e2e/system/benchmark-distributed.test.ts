@@ -1,13 +1,23 @@
 // Tests a distributed run: agents in networks of their own load the app on another server.
-import type { AppId, RunId } from '@fairlead/contract/ids';
-import { type BenchmarkDetail, benchmarkPlanSchema, cancelBenchmark } from '@fairlead/core/benchmark';
+import type { AppId, RunId, ServerId } from '@fairlead/contract/ids';
+import {
+  type BenchmarkDetail,
+  benchmarkPlanSchema,
+  cancelBenchmark,
+  failOverdueBenchmarks,
+} from '@fairlead/core/benchmark';
+import { systemClock } from '@fairlead/core/kernel';
+import { closeSession } from '@fairlead/core/server';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { waitFor } from '../../tools/lib/wait.ts';
 import { COUNTING_APP } from './harness/apps.ts';
+import { silentLog } from './harness/assemble.ts';
 import { type Fleet, type FleetServer, openFleet } from './harness/fleet.ts';
 import { System } from './harness/system.ts';
 
 const HOST = 'counting.localhost';
+/** Longer than a server of a run may be away. */
+const AWAY_MS = 20_000;
 const FINISHED = new Set(['succeeded', 'failed', 'cancelled']);
 
 let system: System;
@@ -22,11 +32,11 @@ beforeAll(async () => {
   system = await System.start();
   fleet = await openFleet(system);
   home = await fleet.addServer('home');
-  east = await fleet.addServer('east');
-  west = await fleet.addServer('west');
   const repository = await system.repositories.create('counting', COUNTING_APP);
   const url = fleet.repositoryUrl(repository.url);
-  const deployed = await system.createApp('counting', { url }, '', home.id);
+  const deploying = await system.beginApp('counting', { url }, '', home.id);
+  [east, west] = await Promise.all([fleet.addServer('east'), fleet.addServer('west')]);
+  const deployed = await system.waitForDeployment(deploying);
   expect(deployed).toMatchObject({ state: 'live', failureMessage: null });
   appId = (await system.app('counting')).id;
 }, 240_000);
@@ -35,7 +45,7 @@ afterAll(async () => {
   await system?.stop();
 });
 
-const base = { targets: ['proxy'], protocols: ['http1'], concurrency: [5], repeats: 2, durationMs: 2000, warmupMs: 0 };
+const base = { targets: ['proxy'], protocols: ['http1'], concurrency: [5], repeats: 2, durationMs: 1000, warmupMs: 0 };
 const start = async (changes: object): Promise<RunId> => {
   const plan = benchmarkPlanSchema.parse({ ...base, ...changes });
   const { runId } = await system.product.verbs.createBenchmark({ appId, plan, loadServerIds: [east.id, west.id] });
@@ -54,6 +64,18 @@ const ended = (runId: RunId): Promise<BenchmarkDetail> =>
 async function countOf(path: string): Promise<number> {
   const { body } = await home.get(HOST, '/counts');
   return (JSON.parse(body) as Record<string, number>)[`GET ${path}  0`] ?? 0;
+}
+
+/** Does what the gateway does after its time limit of silence, and the worker when the server is then still away. */
+async function loseServer(serverId: ServerId): Promise<void> {
+  await system.product.database.system('a lost server', async (tx) => {
+    const { connectedGateway } = await tx.server.findUniqueOrThrow({ where: { id: serverId } });
+    await closeSession({ tx, clock: systemClock, log: silentLog }, { serverId, connection: connectedGateway ?? '' });
+  });
+  const later = { now: () => new Date(Date.now() + AWAY_MS) };
+  await system.product.database.system('a lost server', (tx) =>
+    failOverdueBenchmarks({ tx, clock: later, log: silentLog }),
+  );
 }
 
 test('two servers load one app as one run: the row is their sum, in the same window', {
@@ -124,9 +146,10 @@ test('a cancel stops all servers, and they are free for the next run', { timeout
 });
 
 test('a load server that is lost ends the run, which names it', { timeout: 300_000 }, async () => {
-  const runId = await start({ path: '/lost', repeats: 9, durationMs: 5000, requestsPerSecond: 50 });
+  const runId = await start({ path: '/lost', repeats: 9, durationMs: 1000, requestsPerSecond: 50 });
   await waitFor(async () => (await get(runId)).rowsDone > 0 || undefined, { what: 'a row', timeoutMs: 60_000 });
   await west.namespace.cut();
+  await loseServer(west.id);
   const run = await ended(runId);
   await west.namespace.mend();
   expect(run).toMatchObject({ state: 'failed', failureCode: 'benchmark.load_server_failed' });
