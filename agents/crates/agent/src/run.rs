@@ -208,7 +208,7 @@ async fn run(args: RunArgs, folders: Folders) -> Result<ExitReason, Box<dyn Erro
         folders: folders.clone(),
         store: store.clone(),
         desired: ends.desired.clone(),
-        connected: ends.connected,
+        connected: ends.connected.clone(),
         busy,
         report: agent_end,
         proof: Duration::from_secs(args.proof_seconds),
@@ -278,7 +278,7 @@ async fn run(args: RunArgs, folders: Folders) -> Result<ExitReason, Box<dyn Erro
     let disk = tokio::spawn(disk.run());
     let (routed_end, routed) = watch::channel(ServedTable::default());
     let sleeper = AppSleeper { runtime: apps.clone(), view: view.clone(), routed: routed.clone() };
-    let (benchmarks, benchmark_events) = Benchmarks::new(turns, lab, sleeper);
+    let (benchmarks, benchmark_events) = Benchmarks::new(turns, lab, sleeper, ends.connected);
     let router = Router {
         supervisor: supervisor.clone(),
         runtime: apps.clone(),

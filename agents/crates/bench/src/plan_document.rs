@@ -12,7 +12,7 @@ use regex::Regex;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
-use crate::plan_load::LoadSpec;
+use crate::plan_load::{LoadSpec, PATH_MAX, without_query};
 use crate::threshold::PlanThreshold;
 
 /// Most bytes of a document.
@@ -22,7 +22,6 @@ pub const LAB_HOST: &str = "bench.localhost";
 const FORMAT: &str = "fairlead-plan-1";
 const NAME_MAX: usize = 60;
 const HOST_MAX: usize = 253;
-const PATH_MAX: usize = 500;
 const THRESHOLDS_MAX: usize = 20;
 /// Most rows of a run.
 const ROWS_MAX: usize = 400;
@@ -178,6 +177,11 @@ impl PlanDocument {
 }
 
 impl PlanSpec {
+    /// Returns the plan without queries, values of headers and bodies: `redactPlan` of load.ts.
+    pub(crate) fn redacted(self) -> Self {
+        Self { path: without_query(&self.path), load: self.load.redacted(), ..self }
+    }
+
     fn bound_faults(&self) -> Vec<String> {
         let mut all = Vec::new();
         let faults = &mut all;

@@ -25,6 +25,10 @@ const LOAD_BYTES_MAX: usize = 128 * 1024;
 const SAFE_METHODS: [&str; 3] = ["GET", "HEAD", "OPTIONS"];
 /// Value of a header in a run, which never shows it.
 const REDACTED: &str = "[redacted]";
+/// Query of a path in a run.
+const REDACTED_QUERY: &str = "?[redacted]";
+/// Most characters of a path.
+pub(crate) const PATH_MAX: usize = 500;
 
 /// Load beyond one GET of a path.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -92,12 +96,15 @@ impl LoadSpec {
         let has_own_requests = matches!(scenario, BenchmarkScenario::Latency | BenchmarkScenario::Wake);
         let bytes: usize = self.requests.iter().map(RequestSpec::bytes).sum();
         let has_body = |request: &RequestSpec| !request.body.is_empty() && request.is_safe();
+        let mut paths = self.requests.iter().map(|request| request.path.as_str()).chain([path]);
+        let lacks_queries = paths.any(|path| path.ends_with(REDACTED_QUERY));
         vec![
             (has_requests && path != "/", "Requests have their own paths: leave the path at /."),
             (bytes > LOAD_BYTES_MAX, "The headers and bodies of all requests have at most 128 KiB."),
             (self.requests.iter().any(has_body), "GET, HEAD and OPTIONS have no body."),
+            (lacks_queries, "A run keeps no queries: enter them again, or start the saved plan."),
             (
-                self.requests.iter().any(RequestSpec::is_redacted),
+                !lacks_queries && self.requests.iter().any(RequestSpec::is_redacted),
                 "A run keeps no values of headers and no bodies: enter them again, or start the saved plan.",
             ),
             (
@@ -130,9 +137,10 @@ impl LoadSpec {
         self.requests.iter().all(|request| is_message(&request.body))
     }
 
-    /// Returns the load without values of headers and without bodies: documents of runs never show them.
+    /// Returns the load without queries, values of headers and bodies: documents of runs never show them.
     pub(crate) fn redacted(&self) -> Self {
         let request = |request: &RequestSpec| RequestSpec {
+            path: without_query(&request.path),
             headers: request.headers.keys().map(|name| (name.clone(), REDACTED.to_owned())).collect(),
             body: match request.body.len() {
                 0 => String::new(),
@@ -212,7 +220,7 @@ impl RequestSpec {
         if DOT_SEGMENT.is_match(&self.path) {
             faults.push("A path has no . or .. between slashes.".to_owned());
         }
-        within(faults, "load.requests.path: characters", utf16_length(&self.path), 1, 500);
+        within(faults, "load.requests.path: characters", utf16_length(&self.path), 1, PATH_MAX);
         within(faults, "load.requests.body: characters", utf16_length(&self.body), 0, BODY_MAX);
         if self.body.contains('\0') {
             faults.push("A body has no NUL and no unpaired surrogate.".to_owned());
@@ -243,6 +251,17 @@ impl RequestSpec {
         let escaped = |text: &String| text.len() + text.matches(['"', '\\']).count();
         let headers: usize = self.headers.iter().map(|(name, value)| escaped(name) + escaped(value) + 6).sum();
         self.body.len() + headers.max(1) + 1
+    }
+}
+
+/// Returns the path as runs and messages show it. It is never longer than a path may be.
+pub(crate) fn without_query(path: &str) -> String {
+    match path.split_once('?') {
+        None => path.to_owned(),
+        Some((start, _)) => {
+            let start = start.chars().take(PATH_MAX - REDACTED_QUERY.len());
+            start.chain(REDACTED_QUERY.chars()).collect()
+        }
     }
 }
 
@@ -371,13 +390,24 @@ mod tests {
     }
 
     #[test]
+    fn a_path_is_shown_without_its_query() {
+        assert_eq!(without_query("/search?q=canary&page=2"), "/search?[redacted]");
+        assert_eq!(without_query("/search?[redacted]"), "/search?[redacted]");
+        assert_eq!(without_query("/plain"), "/plain");
+        let long = format!("/{}?b", "a".repeat(497));
+        assert_eq!(without_query(&long), format!("/{}?[redacted]", "a".repeat(488)));
+    }
+
+    #[test]
     fn a_run_shows_the_shape_of_its_load_only() {
         let mut load = load(&[12, 0]);
         load.requests[0].headers.insert("x-a".to_owned(), "b".to_owned());
         load.requests[1] = RequestSpec { method: "GET".to_owned(), weight: 2, ..load.requests[1].clone() };
+        load.requests[0].path = "/a?b=c".to_owned();
         load.stages = vec![StageSpec { duration_ms: 1500, requests_per_second: 20 }];
         load.workers = Some(3);
         let redacted = load.redacted();
+        assert_eq!(redacted.requests[0].path, "/a?[redacted]");
         assert_eq!(redacted.requests[0].headers["x-a"], "[redacted]");
         assert_eq!(redacted.requests[0].body, "[redacted: 12 bytes]");
         assert_eq!(redacted.requests[1].body, "");

@@ -262,7 +262,7 @@ impl From<RunRecord> for RunDocument {
             },
             thresholds: verdicts,
             rows: rows.into_iter().map(|row| document_row(row, scenario, plan.connection)).collect(),
-            plan: PlanSpec { host: Some(record.host), load: plan.load.redacted(), ..plan },
+            plan: PlanSpec { host: Some(record.host), ..plan.redacted() },
         }
     }
 }

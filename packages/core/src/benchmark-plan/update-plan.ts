@@ -1,6 +1,6 @@
 // Renames a saved plan or replaces its content, unless another member changed it first.
 import { changedFields, recordAudit } from '../audit/index.ts';
-import { redactLoad } from '../benchmark/index.ts';
+import { redactPlan } from '../benchmark/index.ts';
 import { benchmarkPlanSchema } from '../benchmark/schema.ts';
 import { AppError, type Ctx, isUniqueViolation } from '../kernel/index.ts';
 import { requireSchedulable } from './schedulable.ts';
@@ -46,8 +46,7 @@ export async function updatePlan(ctx: Ctx, { planId, version, name, plan }: Upda
   return { planId };
 }
 
-/** Text of a plan without queries, values of headers and bodies of its load. */
+/** Text of a plan without queries, values of headers and bodies. */
 export function auditedPlan(stored: unknown): string {
-  const plan = benchmarkPlanSchema.parse(stored);
-  return JSON.stringify({ ...plan, load: redactLoad(plan.load) });
+  return JSON.stringify(redactPlan(benchmarkPlanSchema.parse(stored)));
 }

@@ -1,10 +1,12 @@
 // Rules of a distributed run: what it can measure, and its time limit. Pure; the browser uses it too, so it
 // imports no schema.
-import { type PlanFault, rowsOf, timeLimitMs } from './plan.ts';
+import { loadMs, type PlanFault, rowsOf, timeLimitMs } from './plan.ts';
 import type { BenchmarkPlan } from './schema.ts';
 
 /** Most servers that send requests in one run. */
 export const LOAD_SERVERS_MAX = 16;
+/** Time from the last ready server to the start of a row. Within it, all servers must learn the start. */
+export const START_LEAD_MS = 3_000;
 
 /** Returns why load servers can't measure a plan. The plan's limits hold for the sum of all servers. */
 export function distributionFaults(plan: BenchmarkPlan, loadServers: number): PlanFault[] {
@@ -34,6 +36,11 @@ export function distributionFaults(plan: BenchmarkPlan, loadServers: number): Pl
     fault('requestsPerSecond', `Choose at least ${loadServers} requests per second, one for each load server.`);
   }
   return faults;
+}
+
+/** Returns the least time of a distributed run. */
+export function distributedLoadMs(plan: BenchmarkPlan): number {
+  return loadMs(plan) + START_LEAD_MS * rowsOf(plan);
 }
 
 /** Returns the time limit of a distributed run: each row also waits for the slowest of them. */

@@ -115,7 +115,7 @@ export const benchmarkDocumentSchema = z.object({
   warmupMs: count.nullable().describe('Time of load before each measurement.'),
   plan: storedPlanSchema
     .nullable()
-    .describe('Plan of a run of the product, without queries, values of headers and bodies of its load.'),
+    .describe('Plan of a run of the product, without queries, values of headers and bodies.'),
   facts: factsSchema.nullable().describe('What was measured: release, agent and machine.'),
   scenarios: z.array(z.object({ name, description: sentence })).max(100),
   targets: z.array(targetSchema).max(TARGETS_MAX),

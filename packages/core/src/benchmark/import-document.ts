@@ -4,6 +4,7 @@ import { bucketIndex, bucketLowerUs, bucketUpperUs, encodeHistogram } from '@fai
 import { appIdSchema, environmentIdSchema, type RunId, runIdSchema } from '@fairlead/contract/ids';
 import { z } from 'zod';
 import { type BenchmarkDocument, type BenchmarkDocumentRow, readBenchmarkDocument, runScenarios } from './document.ts';
+import { redactPlan } from './load.ts';
 import { rowsOf } from './plan.ts';
 import {
   type BenchmarkFacts,
@@ -82,7 +83,17 @@ function toRun(document: BenchmarkDocument, refuse: Refuse): ImportedRun | null 
   if (rows.length <= rowsMax) checkRows(plan, rows, refuse);
   if (facts.data === undefined) return null;
   const programs = programsOf(document, plan);
-  return { runId, createdAt, startedAt, finishedAt, plan, facts: facts.data, programs, rows: rows.map(toRow) };
+  // A document of an older version may have a query.
+  return {
+    runId,
+    createdAt,
+    startedAt,
+    finishedAt,
+    plan: redactPlan(plan),
+    facts: facts.data,
+    programs,
+    rows: rows.map(toRow),
+  };
 }
 
 /** Programs of a lab's run, as its targets describe them. */

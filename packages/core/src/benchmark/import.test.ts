@@ -60,6 +60,15 @@ test('the same content is imported once, in any format', async () => {
   expect(another.isNew).toBe(true);
 });
 
+test('an imported plan has no query, so the document of an older version is the same run', async () => {
+  const document = readBenchmarkDocument(importableDocument({ createdAt: '2026-06-01T03:00:00.000Z' }));
+  const withPath = (path: string) => ({ ...document, plan: { ...document.plan, path } });
+  const { runId } = await run(withPath('/search?q=canary'));
+  const stored = await world.tenant(({ tx }) => tx.benchmarkRun.findFirstOrThrow({ where: { id: runId } }));
+  expect(stored.plan).toMatchObject({ path: '/search?[redacted]' });
+  expect(await run(withPath('/search?[redacted]'))).toEqual({ runId, isNew: false });
+});
+
 test('the same content in another environment is a run of its own', async () => {
   const first = await run(importableDocument());
   const environmentId = await world.addEnvironment(appId, { name: 'Staging' });

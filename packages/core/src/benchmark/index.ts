@@ -12,7 +12,7 @@ export { findReport, getReport, type PublishedReport, previewReport, readReportD
 export { importBenchmark } from './import-benchmark.ts';
 export { importBenchmarkInputSchema, importedBenchmarkSchema } from './import-document.ts';
 export { listBenchmarkFilters, listBenchmarks } from './list-benchmarks.ts';
-export { copiesRelease, mayChangeData, redactLoad } from './load.ts';
+export { copiesRelease, mayChangeData, redactPlan } from './load.ts';
 export { pruneBenchmarks } from './prune-benchmarks.ts';
 export { publishBenchmark, unpublishBenchmark } from './publish-benchmark.ts';
 export { lockDistributedRuns } from './queue.ts';

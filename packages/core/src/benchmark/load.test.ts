@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { copiesRelease, describeLoad, headerFault, isRedacted, mayChangeData, redactLoad } from './load.ts';
+import { copiesRelease, describeLoad, headerFault, isRedacted, mayChangeData, redactPlan } from './load.ts';
 import { planFaults } from './plan.ts';
 import { benchmarkPlanSchema } from './schema.ts';
 
@@ -45,29 +45,40 @@ test('headers of the generator and credentials are refused, whatever their case'
   expect(headerFault('Content-Type', 'application/json')).toBeNull();
 });
 
-test('a redacted load keeps names and sizes, and redacting it again changes nothing', () => {
-  const { load } = plan([{ method: 'POST', path: '/orders', headers: { 'X-Kind': 'canary' }, body: 'canary ü' }]);
-  const redacted = redactLoad(load);
-  expect(redacted.requests).toEqual([
+test('a redacted plan keeps names and sizes, and redacting it again changes nothing', () => {
+  const full = plan([{ method: 'POST', path: '/orders', headers: { 'X-Kind': 'canary' }, body: 'canary ü' }]);
+  const redacted = redactPlan(full);
+  expect(redacted.load.requests).toEqual([
     { method: 'POST', path: '/orders', headers: { 'X-Kind': '[redacted]' }, body: '[redacted: 9 bytes]', weight: 1 },
   ]);
-  expect(redactLoad(redacted)).toEqual(redacted);
-  expect([isRedacted(load), isRedacted(redacted)]).toEqual([false, true]);
-  expect(planFaults(plan(load.requests))).toEqual([]);
-  expect(planFaults(plan(redacted.requests))).toMatchObject([{ field: 'load' }]);
+  expect(redactPlan(redacted)).toEqual(redacted);
+  expect([isRedacted(full), isRedacted(redacted)]).toEqual([false, true]);
+  expect(planFaults(full)).toEqual([]);
+  expect(planFaults(redacted)).toMatchObject([{ field: 'load' }]);
 });
 
-test('a redacted load has no queries, and its paths are as long as a path may be', () => {
-  const { load } = plan([{ path: '/search?q=canary&page=2' }, { path: `/${'a'.repeat(497)}?b` }, { path: '/plain' }]);
-  const redacted = redactLoad(load);
-  expect(redacted.requests.map(({ path }) => path)).toEqual([
+test('a redacted plan has no queries, and its paths are as long as a path may be', () => {
+  const full = plan([{ path: '/search?q=canary&page=2' }, { path: `/${'a'.repeat(497)}?b` }, { path: '/plain' }]);
+  const redacted = redactPlan(full);
+  expect(redacted.load.requests.map(({ path }) => path)).toEqual([
     '/search?[redacted]',
     `/${'a'.repeat(488)}?[redacted]`,
     '/plain',
   ]);
-  expect(redactLoad(redacted)).toEqual(redacted);
-  expect([isRedacted(load), isRedacted(redacted)]).toEqual([false, true]);
-  expect(planFaults(plan(redacted.requests))).toMatchObject([{ message: expect.stringContaining('no queries') }]);
+  expect(redactPlan(redacted)).toEqual(redacted);
+  expect([isRedacted(full), isRedacted(redacted)]).toEqual([false, true]);
+  expect(planFaults(redacted)).toMatchObject([{ message: expect.stringContaining('no queries') }]);
+});
+
+test('the path of a plan loses its query as those of its requests do', () => {
+  const full = { ...plan([]), path: '/search?token=canary' };
+  const redacted = redactPlan(full);
+  expect(redacted.path).toBe('/search?[redacted]');
+  expect(redactPlan(redacted)).toEqual(redacted);
+  expect([isRedacted(full), isRedacted(redacted)]).toEqual([false, true]);
+  expect(planFaults(full)).toEqual([]);
+  expect(planFaults(redacted)).toMatchObject([{ message: expect.stringContaining('no queries') }]);
+  expect(redactPlan({ ...full, path: '/plain' }).path).toBe('/plain');
 });
 
 test('the description has the share of each method, and nothing of paths, headers and bodies', () => {

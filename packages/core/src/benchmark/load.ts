@@ -4,6 +4,8 @@ import type { BenchmarkLoad, BenchmarkPlan } from './schema.ts';
 
 export const loadMethods = ['GET', 'HEAD', 'OPTIONS', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 type LoadMethod = (typeof loadMethods)[number];
+/** Requests of a plan: one GET of its path, or those of its load. */
+type Requested = Pick<BenchmarkPlan, 'path' | 'load'>;
 
 /** One GET of the plan's path, in a closed loop without think time or at a constant rate. */
 export const plainLoad: BenchmarkLoad = { requests: [], thinkTimeMs: 0, stages: [] };
@@ -90,7 +92,7 @@ export function hasOwnLoad({ requests, thinkTimeMs, stages, workers }: Benchmark
 }
 
 /** Returns the paths that a plan requests. */
-export function pathsOf({ path, load }: Pick<BenchmarkPlan, 'path' | 'load'>): string[] {
+export function pathsOf({ path, load }: Requested): string[] {
   return load.requests.length === 0 ? [path] : load.requests.map((request) => request.path);
 }
 
@@ -104,9 +106,9 @@ export function loadFaults(plan: BenchmarkPlan): string[] {
   if (requests.some(({ method, body }) => body !== '' && SAFE_METHODS.includes(method))) {
     faults.push('GET, HEAD and OPTIONS have no body.');
   }
-  if (lacksQueries(plan.load)) {
+  if (lacksQueries(plan)) {
     faults.push('A run keeps no queries: enter them again, or start the saved plan.');
-  } else if (isRedacted(plan.load)) {
+  } else if (isRedacted(plan)) {
     faults.push('A run keeps no values of headers and no bodies: enter them again, or start the saved plan.');
   }
   if (thinkTimeMs > 0 && plan.requestsPerSecond !== null) {
@@ -126,17 +128,15 @@ function bytesOf(text: string): number {
   return new TextEncoder().encode(text).length;
 }
 
-/** Returns the load without queries, values of headers and bodies: runs and reports never show them. */
-export function redactLoad(load: BenchmarkLoad): BenchmarkLoad {
-  return {
-    ...load,
-    requests: load.requests.map(({ path, headers, body, ...request }) => ({
-      ...request,
-      path: withoutQuery(path),
-      headers: Object.fromEntries(Object.keys(headers).map((name) => [name, REDACTED])),
-      body: body === '' || isRedactedBody(body) ? body : `[redacted: ${bytesOf(body)} bytes]`,
-    })),
-  };
+/** Returns the plan without queries, values of headers and bodies: runs and reports never show them. */
+export function redactPlan<Plan extends Requested>(plan: Plan): Plan {
+  const requests = plan.load.requests.map(({ path, headers, body, ...request }) => ({
+    ...request,
+    path: withoutQuery(path),
+    headers: Object.fromEntries(Object.keys(headers).map((name) => [name, REDACTED])),
+    body: body === '' || isRedactedBody(body) ? body : `[redacted: ${bytesOf(body)} bytes]`,
+  }));
+  return { ...plan, path: withoutQuery(plan.path), load: { ...plan.load, requests } };
 }
 
 /** Never longer than a path may be. */
@@ -145,11 +145,11 @@ function withoutQuery(path: string): string {
   return at === -1 ? path : path.slice(0, Math.min(at, PATH_CHARS_MAX - REDACTED_QUERY.length)) + REDACTED_QUERY;
 }
 
-/** True if the load is that of a run and lacks queries, values of headers or bodies. */
-export function isRedacted(load: BenchmarkLoad): boolean {
+/** True if the plan is that of a run and lacks queries, values of headers or bodies. */
+export function isRedacted(plan: Requested): boolean {
   return (
-    lacksQueries(load) ||
-    load.requests.some(({ headers, body }) => Object.values(headers).includes(REDACTED) || isRedactedBody(body))
+    lacksQueries(plan) ||
+    plan.load.requests.some(({ headers, body }) => Object.values(headers).includes(REDACTED) || isRedactedBody(body))
   );
 }
 
@@ -158,8 +158,8 @@ export function isRedactedBody(body: string): boolean {
   return REDACTED_BODY.test(body);
 }
 
-function lacksQueries({ requests }: BenchmarkLoad): boolean {
-  return requests.some(({ path }) => path.endsWith(REDACTED_QUERY));
+function lacksQueries({ path, load }: Requested): boolean {
+  return [path, ...load.requests.map((request) => request.path)].some((each) => each.endsWith(REDACTED_QUERY));
 }
 
 const REDACTED = '[redacted]';

@@ -16,6 +16,11 @@ const row: BenchmarkDocument['rows'][number] = {
   ...{ failures: { timeout: 1 }, latency: { sumUs: 1000, buckets: [[96, 100, 10]] } },
   ...{ proxyCpuUs: 400, proxyMemoryBytes: 4096, bytesReceived: 130 },
 };
+const parts = (['measure', 'load'] as const).map((role) => ({
+  ...{ serverId: newId('srv'), name: `acme-${role}`, role, concurrency: 4, clients: 4, requests: 10, errors: 1 },
+  ...{ failures: { acme: 1 }, bytesReceived: 130, latency: row.latency, latencyMaxUs: 100, unsent: 0 },
+  ...{ generatorCpuUs: 900, generatorSaturated: false, startOffsetUs: 0 },
+}));
 const document = benchmarkDocumentSchema.parse({
   format: 'fairlead-benchmark-2',
   title: 'Benchmark of shop.acme.test/checkout',
@@ -71,7 +76,7 @@ const document = benchmarkDocumentSchema.parse({
   ],
   baseline: 'nginx',
   notMeasured: [{ target: 'nginx', scenario: 'ladder', reason: 'no /usr/sbin/nginx on acme-prod' }],
-  rows: [row, { ...row, position: 1, target: 'acme-proxy', networkPath: 'wg-acme' }],
+  rows: [row, { ...row, position: 1, target: 'acme-proxy', networkPath: 'wg-acme', parts }],
 });
 
 describe('a public document', () => {
@@ -97,6 +102,11 @@ describe('a public document', () => {
       '"load":{"requests":[{"method":"POST","path":"/","weight":2}],"thinkTimeMs":200,"stages":[]}',
     );
     expect(JSON.stringify(open)).not.toMatch(/acme|shop|alice|checkout|trixie|c{40}/);
+  });
+
+  test('has no part and no name of a load server', () => {
+    expect(document.rows[1]?.parts).toHaveLength(2);
+    expect(open.rows.map((each) => each.parts)).toEqual([undefined, undefined]);
   });
 
   test('numbers unknown targets and paths, so that rows which differ stay apart', () => {

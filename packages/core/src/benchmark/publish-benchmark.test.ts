@@ -47,8 +47,13 @@ async function addRun(state = 'succeeded', rows = 2): Promise<RunId> {
     const machine = { os: 'Debian canary', kernel: '6.12.1-canary', arch: 'x64', cpuCount: 2, memoryBytes: 8e9 };
     const release = { id: newId('rel'), number: 1, commitHash: 'canary' };
     const facts = { release, configNumber: 0, agentVersion: '0.1.0', machine, endReleaseNumber: 1 };
-    const request = { method: 'POST', path: '/canary', headers: { 'X-Canary': 'canary' }, body: 'canary' };
-    const plan = { host: 'canary.example.com', path: '/canary', concurrency: [8], load: { requests: [request] } };
+    const request = { method: 'POST', path: '/canary?canary', headers: { 'X-Canary': 'canary' }, body: 'canary' };
+    const plan = {
+      host: 'canary.example.com',
+      path: '/canary?q=canary',
+      concurrency: [8],
+      load: { requests: [request] },
+    };
     await tx.benchmarkRun.create({
       data: { id, organizationId, appId, environmentId, serverId, state, plan, facts, createdAt: clock.now() },
     });
@@ -64,12 +69,13 @@ async function addRun(state = 'succeeded', rows = 2): Promise<RunId> {
   return id;
 }
 
-test('a run and its export show no value of a header and no body', async () => {
+test('a run and its export show no query, no value of a header and no body', async () => {
   const { plan } = await world.tenant((ctx) => getBenchmark(ctx, { runId }));
   const document = await world.tenant((ctx) => exportBenchmark(ctx, { runId }));
-  const request = { method: 'POST', path: '/canary', headers: { 'X-Canary': '[redacted]' }, weight: 1 };
+  const request = { method: 'POST', path: '/canary?[redacted]', headers: { 'X-Canary': '[redacted]' }, weight: 1 };
   expect(plan.load.requests).toEqual([{ ...request, body: '[redacted: 6 bytes]' }]);
-  expect(document.plan).toEqual(plan);
+  expect(plan.path).toBe('/canary?[redacted]');
+  expect(document).toMatchObject({ plan, title: 'Benchmark of canary.example.com/canary?[redacted]' });
   expect(document.method).toEqual(['Methods of the load: POST 100 %.']);
 });
 

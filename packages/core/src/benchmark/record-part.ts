@@ -5,14 +5,13 @@ import { type BenchmarkRow, BenchmarkRowSchema, type BenchmarkStatus, WorkState 
 import { parseId } from '@fairlead/contract/ids';
 import { loadAddresses } from '../desired-state/index.ts';
 import { AppError, clipText, notifyChange, type OrganizationCtx } from '../kernel/index.ts';
+import { START_LEAD_MS } from './distribution.ts';
 import { endFactsOf, outcomeOfRun } from './end-run.ts';
 import { latencyOf, mergeParts } from './merge-parts.ts';
 import { advanceQueues, bumpServers, serversOf } from './queue.ts';
 import { type RowPart, storedPlanSchema } from './schema.ts';
 import { clampBig, clampInt, failuresOf, storeRows } from './store-rows.ts';
 
-/** Time from the last ready server to the start. Within it, all servers must learn the start. */
-const START_LEAD_MS = 3_000;
 /** Age of a clock's measurement: the gateway measures every 20 seconds. */
 const CLOCK_AGE_MAX_MS = 60_000;
 /** Greatest uncertainty of a clock with which the servers still measure at the same time. */

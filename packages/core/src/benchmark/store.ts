@@ -4,7 +4,7 @@ import { parseId } from '@fairlead/contract/ids';
 import { Prisma } from '@fairlead/db';
 import { type Ctx, countMax } from '../kernel/index.ts';
 import { isReached, type Reach } from '../role/index.ts';
-import { redactLoad } from './load.ts';
+import { redactPlan } from './load.ts';
 import {
   type BenchmarkState,
   type BenchmarkSummary,
@@ -13,7 +13,6 @@ import {
   benchmarkStateSchema,
   benchmarkTriggerSchema,
   runOriginSchema,
-  type StoredPlan,
   storedPlanSchema,
 } from './schema.ts';
 
@@ -62,7 +61,7 @@ export interface RunQuery extends RunFilter {
   readonly limit: number;
 }
 
-/** Newest first. Plans come without queries, values of headers and bodies of their load. */
+/** Newest first. Plans come without queries, values of headers and bodies. */
 export async function loadRuns(ctx: Ctx, filter: RunQuery): Promise<BenchmarkSummary[]> {
   const conditions = runConditions(ctx, filter);
   if (filter.after !== undefined && filter.after !== null) {
@@ -111,16 +110,11 @@ export async function loadRuns(ctx: Ctx, filter: RunQuery): Promise<BenchmarkSum
     origin: runOriginSchema.nullable().parse(row.origin),
     state: benchmarkStateSchema.parse(row.state),
     trigger: benchmarkTriggerSchema.parse(row.trigger),
-    plan: redactedPlan(row.plan),
+    plan: redactPlan(storedPlanSchema.parse(row.plan)),
     facts: benchmarkFactsSchema.nullable().parse(row.facts),
     outcome: benchmarkOutcomeSchema.parse(row.outcome),
     bestP99Ms: bestLatency === null ? null : quantileMs(decodeHistogram(bestLatency), 0.99),
   }));
-}
-
-function redactedPlan(stored: unknown): StoredPlan {
-  const plan = storedPlanSchema.parse(stored);
-  return { ...plan, load: redactLoad(plan.load) };
 }
 
 export async function countRuns(ctx: Ctx, filter: RunFilter): Promise<number> {

@@ -27,6 +27,9 @@ use super::router::ServedTable;
 
 /// Time in which an app drains and stops.
 const SLEEP_TIMEOUT: Duration = Duration::from_secs(60);
+/// Time without a connection after which a part of a distributed run ends: a cancel could not reach this server. The control
+/// plane ends the run of a server that is away for 15 seconds, and a connection comes back within seconds.
+const AWAY_MAX: Duration = Duration::from_secs(30);
 
 /// Event of the running benchmark.
 #[derive(Debug)]
@@ -73,6 +76,8 @@ pub(crate) struct Benchmarks {
     events: mpsc::UnboundedSender<BenchmarkEvent>,
     lab: LabSetup,
     sleeper: AppSleeper,
+    /// True while the control plane is reached.
+    connected: watch::Receiver<bool>,
 }
 
 /// Puts apps to sleep for the scenario wake.
@@ -107,9 +112,10 @@ impl Benchmarks {
         turns: MeasurementTurns,
         lab: LabSetup,
         sleeper: AppSleeper,
+        connected: watch::Receiver<bool>,
     ) -> (Self, mpsc::UnboundedReceiver<BenchmarkEvent>) {
         let (events, receiver) = mpsc::unbounded_channel();
-        (Self { running: None, turns, events, lab, sleeper }, receiver)
+        (Self { running: None, turns, events, lab, sleeper, connected }, receiver)
     }
 
     /// Cancels a run that desired state no longer lists and starts the next one. `targets` returns the current addresses of an
@@ -225,13 +231,19 @@ impl Benchmarks {
         let (orders, next_order) = watch::channel(order_of(&plan));
         let (events, token) = (self.events.clone(), cancel.clone());
         let (setup, turns, sleeper) = (self.lab.clone(), self.turns.clone(), self.sleeper.clone());
+        let connected = self.connected.clone();
         let task = tokio::spawn(async move {
             let mut reporter = Reporter { events: events.clone(), key: plan.key.clone(), sleeper };
             let outcome = match (plan.lab, &plan.part) {
                 (None, None) => resume_plan(&plan, &targets, done, &turns, token, &mut reporter).await,
                 (_, Some(part)) => {
                     let place = PartPlace { plan: &plan, part, local: &targets };
-                    run_part(place, done, next_order, &turns, token, &mut reporter).await
+                    tokio::select! {
+                        outcome = run_part(place, done, next_order, &turns, token, &mut reporter) => outcome,
+                        () = away(connected) => Err(BenchError::Part(format!(
+                            "It had no connection to the control plane for {} s", AWAY_MAX.as_secs()
+                        ))),
+                    }
                 }
                 (Some(app), None) => {
                     let run = LabRun { setup: &setup, plan: &plan, app, events: &events, turns: &turns };
@@ -328,6 +340,19 @@ impl RunObserver for Reporter {
     }
 }
 
+/// Returns once the control plane was not reached for `AWAY_MAX`.
+async fn away(mut connected: watch::Receiver<bool>) {
+    while connected.wait_for(|connected| !connected).await.is_ok() {
+        match timeout(AWAY_MAX, connected.wait_for(|connected| *connected)).await {
+            Ok(Ok(_)) => {}
+            // The agent is stopping.
+            Ok(Err(_)) => break,
+            Err(_) => return,
+        }
+    }
+    std::future::pending().await
+}
+
 /// Load of benchmark gates, in turn with benchmark runs.
 #[derive(Debug)]
 pub(crate) struct BenchmarkGates {
@@ -384,5 +409,35 @@ fn concluded(mut status: BenchmarkStatus, outcome: Result<Vec<BenchmarkRow>, Ben
 pub(crate) fn send_event(events: &mpsc::UnboundedSender<BenchmarkEvent>, event: BenchmarkEvent) {
     if events.send(event).is_err() {
         tracing::debug!("a benchmark spoke after the agent had ended");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_part_ends_after_a_while_without_the_control_plane() {
+        let (link, connected) = watch::channel(true);
+        let away = away(connected);
+        tokio::pin!(away);
+        let moment = Duration::from_secs(1);
+        assert!(timeout(AWAY_MAX * 9, &mut away).await.is_err());
+        for _ in 0..3 {
+            // Each connection that comes back in time starts the wait again.
+            link.send_replace(false);
+            assert!(timeout(AWAY_MAX - moment, &mut away).await.is_err());
+            link.send_replace(true);
+            assert!(timeout(moment, &mut away).await.is_err());
+        }
+        link.send_replace(false);
+        assert!(timeout(AWAY_MAX + moment, &mut away).await.is_ok());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_agent_that_stops_ends_no_part() {
+        let (link, connected) = watch::channel(false);
+        drop(link);
+        assert!(timeout(AWAY_MAX * 2, away(connected)).await.is_err());
     }
 }

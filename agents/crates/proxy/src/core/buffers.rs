@@ -19,11 +19,7 @@ pub(crate) struct Buffers {
 
 impl Buffers {
     pub(crate) fn new() -> Self {
-        Self {
-            read: RefCell::new(block()),
-            seal: RefCell::new(vec![0; BLOCK_BYTES].into()),
-            pool: RefCell::default(),
-        }
+        Self { read: RefCell::new(block()), seal: RefCell::new(vec![0; BLOCK_BYTES].into()), pool: RefCell::default() }
     }
 
     /// Returns the scratch buffer for one read from a socket. Invariant: it is held only while nothing else runs.

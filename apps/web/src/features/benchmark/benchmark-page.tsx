@@ -170,6 +170,7 @@ function PlanLine({ run }: { readonly run: BenchmarkDetail }) {
           <HoverLink href={paths.server(run.serverId)} className="rounded-mark hover:underline">
             {run.serverName}
           </HoverLink>
+          {run.servers.length === 0 ? '' : `, load from ${loadNamesOf(run)}`}
         </span>
       )}
       {run.origin === null ? null : (
@@ -186,6 +187,10 @@ function PlanLine({ run }: { readonly run: BenchmarkDetail }) {
       {run.origin === null ? <RelativeTime at={run.createdAt} className="text-ink-faint" /> : null}
     </span>
   );
+}
+
+function loadNamesOf({ servers }: BenchmarkDetail): string {
+  return servers.flatMap(({ name, role }) => (role === 'load' ? [name] : [])).join(', ');
 }
 
 function Progress({ run }: { readonly run: BenchmarkDetail }) {
@@ -212,8 +217,10 @@ function Progress({ run }: { readonly run: BenchmarkDetail }) {
   );
 }
 
-function waitText({ aheadInQueue }: BenchmarkDetail, plural: Formats['plural']): string {
-  if (aheadInQueue === null || aheadInQueue === 0) return 'Waiting for the server';
+function waitText({ aheadInQueue, servers }: BenchmarkDetail, plural: Formats['plural']): string {
+  if (aheadInQueue === null || aheadInQueue === 0) {
+    return servers.length === 0 ? 'Waiting for the server' : 'Waiting for the servers';
+  }
   return `Waiting behind ${plural(aheadInQueue, 'other run')}`;
 }
 
@@ -289,7 +296,7 @@ function copyWords({ facts }: BenchmarkDetail): string {
 }
 
 function needsDialog(plan: BenchmarkDetail['plan']): boolean {
-  return isRedacted(plan.load) || copiesRelease(plan) || mayChangeData(plan);
+  return isRedacted(plan) || copiesRelease(plan) || mayChangeData(plan);
 }
 
 function loadServersOf({ servers }: BenchmarkDetail) {
@@ -297,9 +304,11 @@ function loadServersOf({ servers }: BenchmarkDetail) {
   return loadServerIds.length === 0 ? {} : { loadServerIds };
 }
 
-/** Explains the figures and the ratio, and names the network path if all rows have the same. */
+/** Explains the figures and their ratio, if they have one, and names the network path if all rows have the same. */
 function resultDetail(rows: readonly ResultRow[]): string {
   const path = pathOf(rows);
+  if (path === 'between-servers')
+    return `Medians over rounds, with 95 % intervals. Network path: ${networkPathLabel[path]}.`;
   return [
     'Medians over rounds, with 95 % intervals.',
     baselineOf(rows) === 'nginx'

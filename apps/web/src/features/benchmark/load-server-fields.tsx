@@ -30,18 +30,20 @@ export function LoadServerFields({ plan, ownServerId, chosen, error, onChosen }:
   return (
     <fieldset aria-describedby={hintId} className="flex flex-col gap-2">
       <legend className="mb-1.5 font-medium">Load servers</legend>
-      {others.map(({ id, name, state }) => (
-        <Checkbox
-          key={id}
-          label={serverLabel({ name, state })}
-          checked={chosen.includes(id)}
-          disabled={!chosen.includes(id) && (state !== 'online' || chosen.length >= LOAD_SERVERS_MAX)}
-          onChange={({ target }) => toggle(id, target.checked)}
-        />
-      ))}
+      <div className="-m-1 grid max-h-56 grid-cols-1 gap-x-4 gap-y-2 overflow-y-auto p-1 sm:grid-cols-2">
+        {others.map(({ id, name, state }) => (
+          <Checkbox
+            key={id}
+            label={serverLabel({ name, state })}
+            checked={chosen.includes(id)}
+            disabled={!chosen.includes(id) && (state !== 'online' || chosen.length >= LOAD_SERVERS_MAX)}
+            onChange={({ target }) => toggle(id, target.checked)}
+          />
+        ))}
+      </div>
       <p id={hintId} className="text-ink-faint text-sm">
-        Default: the app's own server. Load servers send the requests over the network, all at the same time. They share
-        the clients and the rate of the plan.
+        Default: the app's own server. Load servers send the requests to Fairlead over the network, all at the same
+        time. They share the clients and the rate of the plan, and are not saved with it.
       </p>
       {faults.map((fault) => (
         <p key={fault} role="alert" className="text-bad-text text-sm">

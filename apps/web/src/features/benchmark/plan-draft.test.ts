@@ -1,6 +1,16 @@
 import { planFaults } from '@fairlead/core/benchmark/plan';
 import { expect, test } from 'vitest';
-import { choicesWith, draftOf, planOf, withProtocols, withScenario, withServer, withUpstream } from './plan-draft.ts';
+import {
+  choicesWith,
+  draftOf,
+  planOf,
+  targetChoices,
+  withLoadServers,
+  withProtocols,
+  withScenario,
+  withServer,
+  withUpstream,
+} from './plan-draft.ts';
 
 test('a draft keeps what the form does not show', () => {
   const plan = { ...planOf(draftOf()).plan, host: 'shop.example.test', warmupMs: 0, targets: ['proxy' as const] };
@@ -70,4 +80,18 @@ test('gRPC is chosen by itself, and leaves out what can not be measured over it'
 test('a choice offers the value of an uploaded plan', () => {
   expect(choicesWith([1, 2, 5], 2.5)).toEqual(['1', '2', '2.5', '5']);
   expect(choicesWith([1, 3], 3)).toEqual(['1', '3']);
+});
+
+test('load servers leave the proxy as the only target of an app', () => {
+  const draft = draftOf();
+  expect(targetChoices(draft, false)).toEqual(['proxy', 'direct']);
+  expect(targetChoices(draft, true)).toEqual(['proxy']);
+  expect(targetChoices(withScenario(draft, 'deploy'), false)).toEqual(['proxy']);
+  const shared = withLoadServers(draft);
+  expect(shared.targets).toEqual(['proxy']);
+  // A saved plan that needs no change stays the saved one.
+  expect(withLoadServers(shared)).toBe(shared);
+  const lab = withUpstream(draft, 'lab');
+  expect(withLoadServers(lab)).toBe(lab);
+  expect(targetChoices(lab, true)).toContain('nginx');
 });

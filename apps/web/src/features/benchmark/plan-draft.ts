@@ -1,6 +1,6 @@
 // State of a plan's form, and fields that a choice changes with it. It keeps fields that the form doesn't show, such as the
 // host of an uploaded plan. Pure.
-import { plainPlan, speaks } from '@fairlead/core/benchmark/plan';
+import { plainPlan, speaks, TARGETS } from '@fairlead/core/benchmark/plan';
 import type { BenchmarkPlan } from '@fairlead/core/benchmark/schema';
 import { parseConcurrency } from './results.ts';
 
@@ -157,6 +157,19 @@ export function withProtocols(draft: PlanDraft, protocols: PlanDraft['protocols'
   }
   const targets = draft.targets.filter((target) => speaks(target, 'grpc'));
   return { ...draft, protocols: ['grpc'], targets, connection: 'reused', server: 'own' };
+}
+
+/** Returns the targets that a plan can measure. Load servers reach an app through the proxy only. */
+export function targetChoices({ upstream, scenario }: PlanDraft, isDistributed: boolean): PlanDraft['targets'] {
+  if (upstream === 'lab') return TARGETS;
+  return isDistributed || proxyScenarios.includes(scenario) ? ['proxy'] : ['proxy', 'direct'];
+}
+
+/** Leaves only targets that load servers can measure. */
+export function withLoadServers(draft: PlanDraft): PlanDraft {
+  return draft.upstream === 'lab' || draft.targets.every((target) => target === 'proxy')
+    ? draft
+    : { ...draft, targets: ['proxy'] };
 }
 
 /** A scenario of an app leaves only the proxy as its target. The next one measures the app directly again. */

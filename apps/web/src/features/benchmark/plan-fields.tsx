@@ -1,6 +1,6 @@
 'use client';
 // Fields of a plan: upstream, scenario, load, targets, protocols and thresholds.
-import { LAB_SERVERS, LIVE_CONCURRENCY_MAX, plainPlan, TARGETS } from '@fairlead/core/benchmark/plan';
+import { LAB_SERVERS, LIVE_CONCURRENCY_MAX, plainPlan } from '@fairlead/core/benchmark/plan';
 import { Checkbox, Field, Input, Select } from '@fairlead/ui/input';
 import dynamic from 'next/dynamic';
 import { ALL_METRICS } from '../../common/threshold/threshold-draft.ts';
@@ -8,6 +8,7 @@ import {
   choicesWith,
   type PlanDraft,
   scenariosOf,
+  targetChoices,
   withProtocols,
   withScenario,
   withServer,
@@ -33,6 +34,8 @@ export interface PlanFieldsProps {
   readonly onDraft: (draft: PlanDraft) => void;
   /** Hosts of the app. */
   readonly hosts: readonly string[];
+  /** True if load servers send the requests. */
+  readonly isDistributed?: boolean;
   /** Errors by field of the plan, such as `concurrency`. */
   readonly errorOf: (field: string) => string | undefined;
 }
@@ -45,9 +48,10 @@ const CONCURRENCY_MAX = 20_000;
 const SECONDS = [1, 2, 5, 10, 30];
 const ROUNDS = [1, 3, 5, 9];
 
-export function PlanFields({ draft, hosts, onDraft, errorOf }: PlanFieldsProps) {
+export function PlanFields({ draft, hosts, isDistributed = false, onDraft, errorOf }: PlanFieldsProps) {
   const isLab = draft.upstream === 'lab';
   const copies = isLab && draft.server === 'release';
+  const targets = targetChoices(draft, isDistributed);
   const isGrpc = draft.protocols.includes('grpc');
   const hasRequests = draft.load?.requests.length !== 0;
   const isList = parseConcurrency(draft.concurrency) !== null;
@@ -264,14 +268,14 @@ export function PlanFields({ draft, hosts, onDraft, errorOf }: PlanFieldsProps) 
         error={errorOf('protocols')}
         onChosen={(protocols) => onDraft(withProtocols(draft, protocols))}
       />
-      {isLab ? (
+      {targets.length > 1 ? (
         <Choices
           legend="Targets"
-          all={TARGETS}
+          all={targets}
           chosen={draft.targets}
           labels={targetLabel}
           error={errorOf('targets')}
-          onChosen={(targets) => onDraft({ ...draft, targets })}
+          onChosen={(chosen) => onDraft({ ...draft, targets: chosen })}
         />
       ) : null}
       <ThresholdFields

@@ -4,6 +4,7 @@ import type { Interval } from '@fairlead/core/benchmark/statistics';
 import { useFormats } from '@fairlead/ui/formats';
 import { Cell, HeadCell, Table, TableHead } from '@fairlead/ui/table';
 import {
+  generatorCores,
   networkPathLabel,
   pathOf,
   phaseLabel,
@@ -14,15 +15,21 @@ import {
   targetColor,
   targetLabel,
 } from './results.ts';
+import { Saturated } from './saturated.tsx';
 
 export function ResultTable({ rows }: { readonly rows: readonly ResultRow[] }) {
   const { formatFixed, formatInteger, formatPercent, formatRatio } = useFormats();
   const hasPhases = rows.some(({ phase }) => phase !== null);
   const hasProbes = rows.some(({ probe }) => probe !== null);
+  const hasGenerator = rows.some((row) => generatorCores(row) !== null);
   const hasNoise = rows.some(({ noise }) => noise !== null);
+  const hasSteal = rows.some(({ noise }) => noise !== null && noise.stealUs > 0);
   const share = (value: number | null) => (value === null ? '' : formatPercent(value));
   // A column of equal cells would push the figures off a phone's screen.
-  const hasPaths = pathOf(rows) === null;
+  const path = pathOf(rows);
+  const hasPaths = path === null;
+  // Load servers send nothing directly, so there is nothing to compare with.
+  const hasRatios = path !== 'between-servers';
   return (
     <Table scrollLabel="Results">
       <TableHead>
@@ -33,7 +40,7 @@ export function ResultTable({ rows }: { readonly rows: readonly ResultRow[] }) {
         {hasProbes ? <HeadCell>Probe</HeadCell> : null}
         {hasPaths ? <HeadCell>Network path</HeadCell> : null}
         <HeadCell numeric>Requests/s</HeadCell>
-        <HeadCell numeric>Ratio</HeadCell>
+        {hasRatios ? <HeadCell numeric>Ratio</HeadCell> : null}
         <HeadCell numeric>p50 ms</HeadCell>
         <HeadCell numeric>p90 ms</HeadCell>
         <HeadCell numeric>p99 ms</HeadCell>
@@ -41,8 +48,9 @@ export function ResultTable({ rows }: { readonly rows: readonly ResultRow[] }) {
         <HeadCell numeric>Errors</HeadCell>
         <HeadCell numeric>CPU µs/request</HeadCell>
         <HeadCell numeric>Memory MiB</HeadCell>
+        {hasGenerator ? <HeadCell numeric>Generator cores</HeadCell> : null}
         {hasNoise ? <HeadCell numeric>Other CPU</HeadCell> : null}
-        {hasNoise ? <HeadCell numeric>Steal</HeadCell> : null}
+        {hasSteal ? <HeadCell numeric>Steal</HeadCell> : null}
       </TableHead>
       <tbody>
         {summariseRows(rows).map((line) => (
@@ -70,10 +78,12 @@ export function ResultTable({ rows }: { readonly rows: readonly ResultRow[] }) {
               {formatInteger(line.requestsPerSecond)}
               <Range interval={line.interval} format={formatInteger} />
             </Cell>
-            <Cell numeric>
-              {line.ratio === null ? '' : formatRatio(line.ratio)}
-              <Range interval={line.ratioInterval} format={formatRatio} />
-            </Cell>
+            {hasRatios ? (
+              <Cell numeric>
+                {line.ratio === null ? '' : formatRatio(line.ratio)}
+                <Range interval={line.ratioInterval} format={formatRatio} />
+              </Cell>
+            ) : null}
             <Cell numeric>{formatFixed(line.p50Ms, 2)}</Cell>
             <Cell numeric>{formatFixed(line.p90Ms, 2)}</Cell>
             <Cell numeric>{formatFixed(line.p99Ms, 2)}</Cell>
@@ -83,8 +93,14 @@ export function ResultTable({ rows }: { readonly rows: readonly ResultRow[] }) {
             </Cell>
             <Cell numeric>{formatFixed(line.cpuUsPerRequest, 1)}</Cell>
             <Cell numeric>{formatFixed(mebibytes(line.memoryBytes), 1)}</Cell>
+            {hasGenerator ? (
+              <Cell numeric>
+                {formatFixed(line.generatorCores, 2)}
+                <Saturated rows={line.saturated} of={line.repeats} />
+              </Cell>
+            ) : null}
             {hasNoise ? <Cell numeric>{share(line.otherShare)}</Cell> : null}
-            {hasNoise ? <Cell numeric>{share(line.stealShare)}</Cell> : null}
+            {hasSteal ? <Cell numeric>{share(line.stealShare)}</Cell> : null}
           </tr>
         ))}
       </tbody>

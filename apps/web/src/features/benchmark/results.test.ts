@@ -56,6 +56,17 @@ test('repeats become one line with medians, and the proxy is compared with direc
   expect(lines[1]?.cpuUsPerRequest).toBeNull();
 });
 
+test('a line has the cores of the load generators and the rounds in which one was saturated', () => {
+  const [line] = summariseRows([
+    row({ generatorCpuUs: 1_000_000, durationMs: 2000 }),
+    row({ generatorCpuUs: 3_800_000, durationMs: 2000, generatorSaturated: true, round: 1 }),
+    row({ generatorCpuUs: 1_600_000, durationMs: 2000, round: 2 }),
+  ]);
+  expect(line).toMatchObject({ generatorCores: 0.8, saturated: 1, repeats: 3 });
+  // An imported run may not have it.
+  expect(summariseRows([row({})])).toMatchObject([{ generatorCores: null, saturated: 0 }]);
+});
+
 test('without a direct row of the same cell there is no ratio', () => {
   const lines = summariseRows([row({}), row({ target: 'direct', concurrency: 1 })]);
   expect(lines.find((line) => line.target === 'proxy')?.ratio).toBeNull();

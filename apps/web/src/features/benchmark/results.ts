@@ -164,6 +164,14 @@ export function successRate({ requests, errors }: Pick<ResultRow, 'requests' | '
   return total === 0 ? null : requests / total;
 }
 
+/** Returns the number of cores that a load generator used; null if its CPU time is not known. */
+export function generatorCores({
+  generatorCpuUs,
+  durationMs,
+}: Pick<ResultRow, 'generatorCpuUs' | 'durationMs'>): number | null {
+  return generatorCpuUs === 0 || durationMs === 0 ? null : generatorCpuUs / (durationMs * 1000);
+}
+
 export interface ResultLine {
   readonly key: string;
   readonly protocol: ResultRow['protocol'];
@@ -189,6 +197,10 @@ export interface ResultLine {
   readonly errors: number;
   readonly cpuUsPerRequest: number | null;
   readonly memoryBytes: number | null;
+  /** Cores that the load generators used; null if their CPU time is not known. */
+  readonly generatorCores: number | null;
+  /** Rounds in which a load generator limited the result. */
+  readonly saturated: number;
   /** Share of other processes in the CPU of the machine; null if it is not known. */
   readonly otherShare: number | null;
   /** Share of stolen time in the CPU of the machine; null if it is not known. */
@@ -272,6 +284,8 @@ function summarise(key: string, cell: readonly ResultRow[]): ResultLine {
     errors: total.errors,
     cpuUsPerRequest: of((row) => row.cpuUsPerRequest),
     memoryBytes: of((row) => row.proxyMemoryBytes),
+    generatorCores: of(generatorCores),
+    saturated: cell.filter(({ generatorSaturated }) => generatorSaturated).length,
     otherShare: of((row) => otherShare(row.noise)),
     stealShare: of((row) => stealShare(row.noise)),
   };

@@ -76,8 +76,8 @@ export function GeneratorNote({ rows }: Pick<BenchmarkDetail, 'rows'>) {
   return (
     <WarnNote>
       The load generator {servers.length === 0 ? '' : `of ${servers.join(', ')} `}was saturated in {saturated.length} of{' '}
-      {rows.length} rows ({targets.join(', ')}): their targets could have done more. Compare CPU per request, or lower
-      the load.
+      {rows.length} rows ({targets.join(', ')}): their targets could have done more. Compare CPU per request,{' '}
+      {servers.length === 0 ? 'or lower the load' : 'lower the load, or add load servers'}.
     </WarnNote>
   );
 }

@@ -1,6 +1,6 @@
 'use client';
 // Starts a benchmark: app, plan and load. Shows the estimated time and warns that it creates real load.
-import { distributionFaults } from '@fairlead/core/benchmark/distribution';
+import { distributedLoadMs, distributionFaults } from '@fairlead/core/benchmark/distribution';
 import { copiesRelease, mayChangeData } from '@fairlead/core/benchmark/load';
 import { loadMs } from '@fairlead/core/benchmark/plan';
 import { Button } from '@fairlead/ui/button';
@@ -20,7 +20,7 @@ import type { AppSummary, SavedPlan, ServerSummary } from '../../api/types.ts';
 import { useMe } from '../../common/organization/me.tsx';
 import { QueryView } from '../../common/page/query-view.tsx';
 import { LoadServerFields } from './load-server-fields.tsx';
-import { draftOf, type PlanDraft, planOf } from './plan-draft.ts';
+import { draftOf, type PlanDraft, planOf, withLoadServers } from './plan-draft.ts';
 import { errorsBelow, PlanFields } from './plan-fields.tsx';
 import { measurableFirst, whyNotMeasured } from './results.ts';
 import { SavePlan } from './save-plan.tsx';
@@ -41,12 +41,7 @@ export function StartDialog({ app, plan, onClose }: StartDialogProps) {
   const apps = useQuery(trpc.app.list.queryOptions({ limit: APPS_SHOWN }));
   const saved = useQuery({ ...trpc.benchmarkPlan.get.queryOptions({ planId: plan }), enabled: plan !== '' });
   return (
-    <Dialog
-      open
-      onClose={onClose}
-      title="Start benchmark"
-      detail="It sends real requests from the app's own server to each target in turns."
-    >
+    <Dialog open onClose={onClose} title="Start benchmark" detail="It sends real requests to each target in turns.">
       <QueryView query={apps} skeleton={<Skeleton className="h-96" />}>
         {({ items }) => {
           if (!items.some((each) => whyNotMeasured(each) === null)) {
@@ -90,11 +85,15 @@ function StartForm({ apps, chosen, chosenPlan, onClose }: StartFormProps) {
   const [isConfirmed, setConfirmed] = useState(false);
   const [loadServerIds, setLoadServerIds] = useState<readonly ServerSummary['id'][]>([]);
 
+  const takesMs = loadServerIds.length === 0 ? loadMs : distributedLoadMs;
+
   const choose = (planId: string) => {
     const found = plans.find(({ id }) => id === planId) ?? null;
     setSaved(found);
     if (found === null) return;
     setDraft(draftOf(found.plan));
+    // A saved plan has none.
+    setLoadServerIds([]);
     setConfirmed(false);
     setForm((count) => count + 1);
   };
@@ -102,6 +101,13 @@ function StartForm({ apps, chosen, chosenPlan, onClose }: StartFormProps) {
   const change = (next: PlanDraft) => {
     setSaved(null);
     setConfirmed(false);
+    setDraft(loadServerIds.length === 0 ? next : withLoadServers(next));
+  };
+  const chooseServers = (serverIds: readonly ServerSummary['id'][]) => {
+    setLoadServerIds(serverIds);
+    const next = serverIds.length === 0 ? draft : withLoadServers(draft);
+    if (next === draft) return;
+    setSaved(null);
     setDraft(next);
   };
   const submit = (event: FormEvent) => {
@@ -160,6 +166,7 @@ function StartForm({ apps, chosen, chosenPlan, onClose }: StartFormProps) {
         key={form}
         draft={draft}
         hosts={app?.hosts ?? []}
+        isDistributed={loadServerIds.length > 0}
         onDraft={change}
         errorOf={errorsBelow(failure?.fields ?? {}, 'plan')}
       />
@@ -168,12 +175,12 @@ function StartForm({ apps, chosen, chosenPlan, onClose }: StartFormProps) {
         ownServerId={app?.serverId}
         chosen={loadServerIds}
         error={failure?.fields.loadServerIds}
-        onChosen={setLoadServerIds}
+        onChosen={chooseServers}
       />
       <WarnNote>
         {plan.upstream === 'lab'
           ? 'Apps on the server feel the load: the lab uses all of its cores while it runs.'
-          : 'Visitors of the app feel the load: their requests are slower while it runs.'}
+          : `Visitors of the app feel the load${loadServerIds.length === 0 ? '' : ', and so do apps on the load servers'}: their requests are slower while it runs.`}
       </WarnNote>
       {changesData || copies ? (
         <Checkbox
@@ -193,7 +200,7 @@ function StartForm({ apps, chosen, chosenPlan, onClose }: StartFormProps) {
       ) : null}
       <footer className="flex flex-wrap items-center justify-end gap-2">
         <span className="mr-auto text-sm text-ink-faint">
-          {isComplete ? `Takes about ${formatMs(loadMs(plan))}.` : null}
+          {isComplete ? `Takes about ${formatMs(takesMs(plan))}.` : null}
         </span>
         <Button onClick={onClose}>Cancel</Button>
         <SubmitButton
