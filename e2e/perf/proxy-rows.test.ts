@@ -85,7 +85,7 @@ it('writes a variant on a Unix socket as another path of the same target', () =>
 it('names the committed configurations and what was not measured, without folders of the machine', () => {
   for (const { configuration } of document.targets) expect(configuration).toContain('@HTTPS_PORT@');
   expect(document.notMeasured).toEqual([
-    { target: 'tako', scenario: null, reason: 'in no registry' },
+    { target: 'Tako', scenario: null, reason: 'in no registry' },
     { target: 'All', scenario: 'h1_c9000', reason: 'too few descriptors' },
     { target: 'HAProxy', scenario: 'h1_c32', reason: 'no ./peers/x and a temporary file' },
   ]);

@@ -28,6 +28,9 @@ const LABELS: Readonly<Record<string, string>> = {
   traefik: 'Traefik',
   nginx_1_28: 'nginx 1.28',
   [MAINLINE]: 'nginx mainline',
+  godoxy: 'GoDoxy',
+  spooky: 'Spooky',
+  tako: 'Tako',
 };
 const PATHS: Readonly<Record<AppPath, string>> = { loopback: 'shared-network', 'unix-socket': 'unix-socket' };
 const CONNECTIONS: Readonly<Record<Mode, BenchmarkDocumentRow['connection']>> = {
