@@ -514,8 +514,8 @@ impl Core {
         self.backlogs.open((!is_trusted).then(|| self.client_key(peer)))
     }
 
-    /// Closes expired idle connections to apps, and connections of clients that hold too much memory. Frees memory that
-    /// nothing uses.
+    /// Closes expired idle connections to apps, and connections of clients that hold too much memory. Frees unused
+    /// blocks.
     pub(crate) fn sweep(&self) {
         let now_ms = self.alarms.now_ms();
         blocks::free_unused_blocks();

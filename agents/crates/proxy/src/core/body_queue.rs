@@ -1,5 +1,5 @@
-//! Bytes of a response that a client has not taken yet. Small parts are copied; large ones stay in the memory that a
-//! read filled.
+//! Queue of response bytes that wait for a client. Small parts are copied; large ones stay in the block that a read
+//! filled.
 
 use std::collections::VecDeque;
 
@@ -7,7 +7,7 @@ use bytes::{Bytes, BytesMut};
 
 use super::release_block;
 
-/// Minimum size of a part that is not copied: a smaller copy costs less than one more part.
+/// Minimum size of a part that is not copied: the copy of a smaller one costs less than another part in the queue.
 const PART_BYTES_MIN: usize = 4 * 1024;
 
 /// Pending bytes in order.
