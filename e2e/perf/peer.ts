@@ -52,7 +52,7 @@ export interface Peer {
   readonly isVariant?: true;
   /** True if its app listens on a Unix socket. */
   readonly unixApp?: true;
-  /** True if it serves no HTTP without TLS. */
+  /** True if it serves only HTTPS. */
   readonly isTlsOnly?: true;
   /** Its configuration files with their variables, as they are committed. */
   readonly configuration: string;
@@ -104,7 +104,7 @@ export interface Reload {
   readonly previous: string;
   /** Folder of the certificate. */
   readonly certificate: string;
-  /** Port and secret for an interface of its own. */
+  /** Port and secret of its control API. */
   readonly control: { readonly port: number; readonly secret: string };
 }
 

@@ -162,7 +162,7 @@ const SPOOKY_CONTROL = `observability:
 resilience:
 `;
 
-/** Makes Spooky read its file again. Throws with its response if it refuses. */
+/** Reloads Spooky's configuration by its control API. Throws with the response if Spooky refuses. */
 async function reloadSpooky({ certificate, control }: Reload): Promise<void> {
   const reload = request({
     host: '127.0.0.1',

@@ -16,8 +16,8 @@ import { type Fleet, type FleetServer, openFleet } from './harness/fleet.ts';
 import { System } from './harness/system.ts';
 
 const HOST = 'counting.localhost';
-/** Longer than a server of a run may be away. */
-const AWAY_MS = 20_000;
+/** Longer than a server of a run may be disconnected. */
+const DISCONNECTED_MS = 20_000;
 const FINISHED = new Set(['succeeded', 'failed', 'cancelled']);
 
 let system: System;
@@ -66,13 +66,13 @@ async function countOf(path: string): Promise<number> {
   return (JSON.parse(body) as Record<string, number>)[`GET ${path}  0`] ?? 0;
 }
 
-/** Does what the gateway does after its time limit of silence, and the worker when the server is then still away. */
+/** Closes the session of a silent server, as the gateway does, then fails its overdue runs, as the worker does. */
 async function loseServer(serverId: ServerId): Promise<void> {
   await system.product.database.system('a lost server', async (tx) => {
     const { connectedGateway } = await tx.server.findUniqueOrThrow({ where: { id: serverId } });
     await closeSession({ tx, clock: systemClock, log: silentLog }, { serverId, connection: connectedGateway ?? '' });
   });
-  const later = { now: () => new Date(Date.now() + AWAY_MS) };
+  const later = { now: () => new Date(Date.now() + DISCONNECTED_MS) };
   await system.product.database.system('a lost server', (tx) =>
     failOverdueBenchmarks({ tx, clock: later, log: silentLog }),
   );

@@ -54,7 +54,7 @@ interface Share {
 interface LoadServer {
   readonly id: string;
   readonly name: string;
-  /** Set: the reason with which its next part fails. */
+  /** Reason of its next part's failure; empty if the part succeeds. */
   failure: string;
   close(): Promise<void>;
 }
@@ -85,7 +85,7 @@ async function addLoadServer(name: string, share: Share): Promise<LoadServer> {
   return server;
 }
 
-/** Answers each desired state until the link ends, with which it rejects. */
+/** Answers each desired state. Rejects when the link ends. */
 async function answer(link: OpenFakeLink, server: LoadServer, share: Share): Promise<never> {
   const measured = new Map<string, BenchmarkRow[]>();
   for (let reportId = 1n; ; reportId += 1n) {
@@ -131,7 +131,7 @@ async function fillForm() {
   return { dialog, servers, start: dialog.getByRole('button', { name: 'Start', exact: true }) };
 }
 
-test('the form offers the other servers, and says what they can not measure', async () => {
+test('the form offers the other servers, and hides targets that they can not measure', async () => {
   const { dialog, servers, start } = await fillForm();
   await expect(servers.getByLabel('local', { exact: true })).toHaveCount(0);
   // Load servers can't reach an instance.
@@ -146,7 +146,7 @@ test('the form offers the other servers, and says what they can not measure', as
   await expect(page).toHaveURL(/\/benchmarks\/run_/);
 });
 
-test('the run shows the part of each server, and calls out a saturated generator', async () => {
+test('the run shows the part of each server, and marks a saturated generator', async () => {
   await expect(page.getByText('load from load-east, load-west', { exact: false })).toBeVisible();
   await expect(page.getByText('Succeeded', { exact: true })).toBeVisible(MEASURED);
   const servers = page.getByRole('region', { name: 'Servers' });

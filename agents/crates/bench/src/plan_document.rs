@@ -177,7 +177,7 @@ impl PlanDocument {
 }
 
 impl PlanSpec {
-    /// Returns the plan without queries, values of headers and bodies: `redactPlan` of load.ts.
+    /// Returns the plan without queries, values of headers and bodies, like `redactPlan` in load.ts.
     pub(crate) fn redacted(self) -> Self {
         Self { path: without_query(&self.path), load: self.load.redacted(), ..self }
     }

@@ -25,7 +25,7 @@ const LOAD_BYTES_MAX: usize = 128 * 1024;
 const SAFE_METHODS: [&str; 3] = ["GET", "HEAD", "OPTIONS"];
 /// Value of a header in a run, which never shows it.
 const REDACTED: &str = "[redacted]";
-/// Query of a path in a run.
+/// Replaces the query of a path in a run, which never shows it.
 const REDACTED_QUERY: &str = "?[redacted]";
 /// Most characters of a path.
 pub(crate) const PATH_MAX: usize = 500;
@@ -254,7 +254,7 @@ impl RequestSpec {
     }
 }
 
-/// Returns the path as runs and messages show it. It is never longer than a path may be.
+/// Returns the path with its query redacted, as runs and messages show it. It has at most `PATH_MAX` characters.
 pub(crate) fn without_query(path: &str) -> String {
     match path.split_once('?') {
         None => path.to_owned(),

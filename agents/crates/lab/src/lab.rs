@@ -98,7 +98,7 @@ pub struct Lab {
     user: Option<User>,
     /// Host of the certificate and of all requests.
     host: String,
-    /// Password of programs with an interface of their own.
+    /// Password for the APIs of programs.
     secret: String,
     /// Serving threads or processes of each program.
     workers: usize,
@@ -367,7 +367,7 @@ impl Lab {
             command.args(["--user", &uid.to_string(), "--group", &gid.to_string()]);
             command.env("HOME", filled.values.folder.join("run"));
         }
-        // The user can't read the folders of the agent's own, and GoDoxy reads its files from there.
+        // The user can't read the agent's folders, and GoDoxy reads its files below its working directory.
         command.current_dir(&filled.values.folder);
         command.arg(std::path::absolute(file)?).arg("--").args(filled.fill(arguments)).envs(filled.environment());
         Ok(command)
@@ -492,7 +492,7 @@ async fn tail(output: File) -> String {
     read.await.unwrap_or_else(|error| format!("its output can't be read: {error}"))
 }
 
-/// Returns a new password.
+/// Returns a random password.
 fn secret() -> io::Result<String> {
     let mut bytes = [0; 16];
     fill(&mut bytes).map_err(|_| io::Error::other("the system has no random numbers"))?;

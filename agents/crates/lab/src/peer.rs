@@ -66,7 +66,7 @@ const KAMAL: &[(&str, &str)] = &[
     ("KAMAL_PROXY_SOCKET", "@FOLDER@/run/kamal-proxy.sock"),
 ];
 
-/// Its program takes no arguments. Without TCP routes it needs no look at the names of TLS connections.
+/// Environment of GoDoxy, which takes no arguments. Without TCP routes, it needs no SNI routing.
 const GODOXY: &[(&str, &str)] = &[
     ("GOMAXPROCS", "@WORKERS@"),
     ("GODOXY_HTTP_ADDR", "127.0.0.1:@HTTP_PORT@"),
@@ -81,7 +81,7 @@ const GODOXY: &[(&str, &str)] = &[
     ("GODOXY_METRICS_DISABLE_DISK", "true"),
     ("GODOXY_METRICS_DISABLE_NETWORK", "true"),
     ("GODOXY_METRICS_DISABLE_SENSORS", "true"),
-    // At each start it fetches lists of icons for its dashboard. Nothing listens on this port, so it gives up at once.
+    // At each start, GoDoxy fetches icons for its dashboard. Nothing listens on this port, so the fetch fails at once.
     ("HTTPS_PROXY", "http://127.0.0.1:9"),
 ];
 
@@ -205,7 +205,7 @@ const PEERS: &[Peer] = &[
         program: LabProgram {
             name: "godoxy",
             version: &[],
-            // It reads this folder below its working directory.
+            // GoDoxy reads `config` below its working directory.
             files: &[
                 ("config/config.yml", include_str!("../peers/godoxy.yaml")),
                 ("config/routes.yml", include_str!("../peers/godoxy-routes.yaml")),

@@ -59,7 +59,7 @@ async fn serve_connection(stream: TcpStream) {
 
 async fn respond(mut request: Request<Incoming>) -> Result<Response<ProbeBody>> {
     let is = |probe: BenchmarkProbe| request.uri().path() == probe.path();
-    // kamal-proxy takes no app whose path / fails.
+    // kamal-proxy accepts an app only if a GET of / succeeds.
     if is(BenchmarkProbe::Json) || request.uri().path() == "/" {
         return Ok(response("application/json", Full::from(JSON).boxed_unsync()));
     }
@@ -161,7 +161,7 @@ mod tests {
 
     use super::*;
 
-    fn started() -> SocketAddr {
+    fn start_app() -> SocketAddr {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         listener.set_nonblocking(true).unwrap();
         let address = listener.local_addr().unwrap();
@@ -171,7 +171,7 @@ mod tests {
 
     #[test]
     fn health_checks_of_the_root_succeed_and_other_paths_are_not_found() {
-        let address = started();
+        let address = start_app();
         for (path, line) in [("/", "HTTP/1.1 200 OK"), ("/other", "HTTP/1.1 404 Not Found")] {
             let mut stream = std::net::TcpStream::connect(address).unwrap();
             write!(stream, "GET {path} HTTP/1.1\r\nHost: bench.localhost\r\nConnection: close\r\n\r\n").unwrap();
@@ -183,7 +183,7 @@ mod tests {
 
     #[tokio::test]
     async fn every_probe_has_a_row_that_counts_what_its_name_says() {
-        let address = started();
+        let address = start_app();
         let plan = BenchmarkPlan {
             run: RunId::parse("run_1").unwrap(),
             key: AppKey { app: AppId::parse("app_1").unwrap(), environment: EnvironmentId::parse("env_1").unwrap() },

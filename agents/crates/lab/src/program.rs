@@ -24,7 +24,7 @@ pub(crate) struct LabProgram {
     pub(crate) name: &'static str,
     /// Arguments that print its version; empty: it prints none.
     pub(crate) version: &'static [&'static str],
-    /// Configuration files as (path in its folder, template). The first one is named by its arguments.
+    /// Configuration files as (path in its folder, template). Its arguments name the first one.
     pub(crate) files: &'static [(&'static str, &'static str)],
     /// Arguments of a start. `@CONFIG@` is the path of the first file.
     pub(crate) arguments: &'static [&'static str],
@@ -70,7 +70,7 @@ impl LabProgram {
         Ok(line.unwrap_or_default().chars().take(VERSION_CHARS_MAX).collect())
     }
 
-    /// Returns the folders of its files below the program's own folder, each before those in it.
+    /// Returns the folders of its files below the program's own folder, parents first.
     pub(crate) fn folders(&self) -> BTreeSet<&'static Path> {
         let paths = self.files.iter().flat_map(|(name, _)| Path::new(name).ancestors().skip(1));
         paths.filter(|path| !path.as_os_str().is_empty()).collect()

@@ -36,7 +36,7 @@ pub(crate) use app::{
     Refusal, SharedInstance, SharedLimits, SharedLimitsTable, WeightedInstance,
 };
 pub(crate) use backlog::{Backlog, Backlogs, StalledStream};
-pub(crate) use blocks::{keep_block, release_block};
+pub(crate) use blocks::{copy_small_rest, keep_block};
 pub(crate) use body_queue::BodyQueue;
 pub(crate) use buffers::Buffers;
 use clients::Clients;
@@ -514,8 +514,8 @@ impl Core {
         self.backlogs.open((!is_trusted).then(|| self.client_key(peer)))
     }
 
-    /// Closes expired idle connections to apps, and connections of clients that hold too much memory. Frees memory that
-    /// nothing uses.
+    /// Closes expired idle connections to apps, and connections of clients that hold too much memory. Frees unused
+    /// blocks.
     pub(crate) fn sweep(&self) {
         let now_ms = self.alarms.now_ms();
         blocks::free_unused_blocks();

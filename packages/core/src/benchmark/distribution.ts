@@ -5,7 +5,7 @@ import type { BenchmarkPlan } from './schema.ts';
 
 /** Most servers that send requests in one run. */
 export const LOAD_SERVERS_MAX = 16;
-/** Time from the last ready server to the start of a row. Within it, all servers must learn the start. */
+/** Time from the last ready server to the start of a row. All servers must receive the start within it. */
 export const START_LEAD_MS = 3_000;
 
 /** Returns why load servers can't measure a plan. The plan's limits hold for the sum of all servers. */
@@ -38,7 +38,7 @@ export function distributionFaults(plan: BenchmarkPlan, loadServers: number): Pl
   return faults;
 }
 
-/** Returns the least time of a distributed run. */
+/** Returns the shortest duration of a distributed run. */
 export function distributedLoadMs(plan: BenchmarkPlan): number {
   return loadMs(plan) + START_LEAD_MS * rowsOf(plan);
 }

@@ -5,7 +5,7 @@ import type { BenchmarkLoad, BenchmarkPlan } from './schema.ts';
 export const loadMethods = ['GET', 'HEAD', 'OPTIONS', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 type LoadMethod = (typeof loadMethods)[number];
 /** Requests of a plan: one GET of its path, or those of its load. */
-type Requested = Pick<BenchmarkPlan, 'path' | 'load'>;
+type PlanRequests = Pick<BenchmarkPlan, 'path' | 'load'>;
 
 /** One GET of the plan's path, in a closed loop without think time or at a constant rate. */
 export const plainLoad: BenchmarkLoad = { requests: [], thinkTimeMs: 0, stages: [] };
@@ -92,7 +92,7 @@ export function hasOwnLoad({ requests, thinkTimeMs, stages, workers }: Benchmark
 }
 
 /** Returns the paths that a plan requests. */
-export function pathsOf({ path, load }: Requested): string[] {
+export function pathsOf({ path, load }: PlanRequests): string[] {
   return load.requests.length === 0 ? [path] : load.requests.map((request) => request.path);
 }
 
@@ -129,7 +129,7 @@ function bytesOf(text: string): number {
 }
 
 /** Returns the plan without queries, values of headers and bodies: runs and reports never show them. */
-export function redactPlan<Plan extends Requested>(plan: Plan): Plan {
+export function redactPlan<Plan extends PlanRequests>(plan: Plan): Plan {
   const requests = plan.load.requests.map(({ path, headers, body, ...request }) => ({
     ...request,
     path: withoutQuery(path),
@@ -145,8 +145,8 @@ function withoutQuery(path: string): string {
   return at === -1 ? path : path.slice(0, Math.min(at, PATH_CHARS_MAX - REDACTED_QUERY.length)) + REDACTED_QUERY;
 }
 
-/** True if the plan is that of a run and lacks queries, values of headers or bodies. */
-export function isRedacted(plan: Requested): boolean {
+/** True if the plan comes from a run and lacks queries, values of headers or bodies. */
+export function isRedacted(plan: PlanRequests): boolean {
   return (
     lacksQueries(plan) ||
     plan.load.requests.some(({ headers, body }) => Object.values(headers).includes(REDACTED) || isRedactedBody(body))
@@ -158,7 +158,7 @@ export function isRedactedBody(body: string): boolean {
   return REDACTED_BODY.test(body);
 }
 
-function lacksQueries({ path, load }: Requested): boolean {
+function lacksQueries({ path, load }: PlanRequests): boolean {
   return [path, ...load.requests.map((request) => request.path)].some((each) => each.endsWith(REDACTED_QUERY));
 }
 

@@ -27,9 +27,9 @@ use super::router::ServedTable;
 
 /// Time in which an app drains and stops.
 const SLEEP_TIMEOUT: Duration = Duration::from_secs(60);
-/// Time without a connection after which a part of a distributed run ends: a cancel could not reach this server. The control
-/// plane ends the run of a server that is away for 15 seconds, and a connection comes back within seconds.
-const AWAY_MAX: Duration = Duration::from_secs(30);
+/// Time without the control plane after which a part of a distributed run ends, because a cancel can't reach this server.
+/// The control plane fails the run after 15 seconds; a lost connection normally comes back sooner.
+const DISCONNECTED_MAX: Duration = Duration::from_secs(30);
 
 /// Event of the running benchmark.
 #[derive(Debug)]
@@ -76,7 +76,7 @@ pub(crate) struct Benchmarks {
     events: mpsc::UnboundedSender<BenchmarkEvent>,
     lab: LabSetup,
     sleeper: AppSleeper,
-    /// True while the control plane is reached.
+    /// True while the agent is connected to the control plane.
     connected: watch::Receiver<bool>,
 }
 
@@ -240,8 +240,8 @@ impl Benchmarks {
                     let place = PartPlace { plan: &plan, part, local: &targets };
                     tokio::select! {
                         outcome = run_part(place, done, next_order, &turns, token, &mut reporter) => outcome,
-                        () = away(connected) => Err(BenchError::Part(format!(
-                            "It had no connection to the control plane for {} s", AWAY_MAX.as_secs()
+                        () = disconnected(connected) => Err(BenchError::Part(format!(
+                            "It had no connection to the control plane for {} s", DISCONNECTED_MAX.as_secs()
                         ))),
                     }
                 }
@@ -340,10 +340,10 @@ impl RunObserver for Reporter {
     }
 }
 
-/// Returns once the control plane was not reached for `AWAY_MAX`.
-async fn away(mut connected: watch::Receiver<bool>) {
+/// Returns once the agent was disconnected from the control plane for `DISCONNECTED_MAX`.
+async fn disconnected(mut connected: watch::Receiver<bool>) {
     while connected.wait_for(|connected| !connected).await.is_ok() {
-        match timeout(AWAY_MAX, connected.wait_for(|connected| *connected)).await {
+        match timeout(DISCONNECTED_MAX, connected.wait_for(|connected| *connected)).await {
             Ok(Ok(_)) => {}
             // The agent is stopping.
             Ok(Err(_)) => break,
@@ -419,25 +419,25 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_part_ends_after_a_while_without_the_control_plane() {
         let (link, connected) = watch::channel(true);
-        let away = away(connected);
-        tokio::pin!(away);
+        let end = disconnected(connected);
+        tokio::pin!(end);
         let moment = Duration::from_secs(1);
-        assert!(timeout(AWAY_MAX * 9, &mut away).await.is_err());
+        assert!(timeout(DISCONNECTED_MAX * 9, &mut end).await.is_err());
         for _ in 0..3 {
             // Each connection that comes back in time starts the wait again.
             link.send_replace(false);
-            assert!(timeout(AWAY_MAX - moment, &mut away).await.is_err());
+            assert!(timeout(DISCONNECTED_MAX - moment, &mut end).await.is_err());
             link.send_replace(true);
-            assert!(timeout(moment, &mut away).await.is_err());
+            assert!(timeout(moment, &mut end).await.is_err());
         }
         link.send_replace(false);
-        assert!(timeout(AWAY_MAX + moment, &mut away).await.is_ok());
+        assert!(timeout(DISCONNECTED_MAX + moment, &mut end).await.is_ok());
     }
 
     #[tokio::test(start_paused = true)]
     async fn an_agent_that_stops_ends_no_part() {
         let (link, connected) = watch::channel(false);
         drop(link);
-        assert!(timeout(AWAY_MAX * 2, away(connected)).await.is_err());
+        assert!(timeout(DISCONNECTED_MAX * 2, disconnected(connected)).await.is_err());
     }
 }

@@ -1,4 +1,4 @@
-//! Blocks of memory that reads of one core fill. A codec that sends a body later keeps the block instead of a copy.
+//! Pool of read buffers (blocks) of one core. A codec that sends a body later keeps the block instead of a copy.
 //! Invariant: bytes that wait for a client hold at most five times their size.
 
 use std::cell::RefCell;
@@ -7,12 +7,12 @@ use bytes::Bytes;
 
 /// Size of a block: 64 KiB, and a TLS record with its header, which may be carried over in front of a read.
 pub(super) const BLOCK_BYTES: usize = 81 * 1024;
-/// Minimum number of bytes that a block is kept for; fewer are copied.
+/// Minimum number of bytes that keep a block; fewer are copied.
 const FILLED_BYTES_MIN: usize = BLOCK_BYTES / 2;
-/// Minimum number of bytes that keep a block while the rest of it was taken.
+/// Minimum number of bytes that still keep a block after the rest was sent; fewer are copied.
 const REST_BYTES_MIN: usize = BLOCK_BYTES / 5;
 
-/// Blocks that nothing uses.
+/// Blocks ready for reuse.
 #[derive(Default)]
 struct UnusedBlocks {
     /// The last one was used most recently, so it may be in the processor's cache.
@@ -26,7 +26,7 @@ thread_local! {
     static UNUSED: RefCell<UnusedBlocks> = RefCell::default();
 }
 
-/// Block with bytes. Its memory is used again after the last `Bytes` of it was dropped.
+/// Block with bytes. Its memory returns to the pool when the last `Bytes` of it is dropped.
 struct FilledBlock {
     memory: Box<[u8]>,
     filled: usize,
@@ -41,7 +41,7 @@ impl AsRef<[u8]> for FilledBlock {
 impl Drop for FilledBlock {
     fn drop(&mut self) {
         let memory = std::mem::take(&mut self.memory);
-        // A thread that ends has no list any more: the memory is freed.
+        // A thread that ends has no pool any more, so the memory is freed.
         UNUSED.try_with(|unused| unused.borrow_mut().blocks.push(memory)).ok();
     }
 }
@@ -56,15 +56,15 @@ pub(super) fn block() -> Box<[u8]> {
     unused.unwrap_or_else(|| vec![0; BLOCK_BYTES].into())
 }
 
-/// Takes `block`, of which a read filled `filled` bytes, and puts another one in its place. `None` if the bytes are so
-/// few that they must be copied.
+/// Keeps the first `filled` bytes of `block` without a copy and replaces it by another block. Returns `None` if the
+/// bytes are so few that the caller must copy them.
 pub(crate) fn keep_block(block: &mut Box<[u8]>, filled: usize) -> Option<Bytes> {
     let is_kept = filled >= FILLED_BYTES_MIN;
     is_kept.then(|| Bytes::from_owner(FilledBlock { memory: std::mem::replace(block, self::block()), filled }))
 }
 
 /// Copies the rest of a block if it is small: a client that takes all but a few bytes must not hold the whole block.
-pub(crate) fn release_block(rest: &mut Bytes) {
+pub(crate) fn copy_small_rest(rest: &mut Bytes) {
     if rest.len() < REST_BYTES_MIN {
         *rest = Bytes::copy_from_slice(rest);
     }
@@ -108,25 +108,25 @@ mod tests {
     fn a_small_rest_does_not_hold_its_block() {
         let kept = || keep_block(&mut block(), BLOCK_BYTES).unwrap();
         let mut rest = kept().slice(BLOCK_BYTES - REST_BYTES_MIN..);
-        release_block(&mut rest);
+        copy_small_rest(&mut rest);
         assert_eq!(unused(), 0, "a large rest is not copied");
         let mut small = rest.slice(1..);
         drop(rest);
-        release_block(&mut small);
+        copy_small_rest(&mut small);
         assert_eq!((unused(), small.len()), (1, REST_BYTES_MIN - 1));
     }
 
     #[test]
-    fn blocks_that_were_not_needed_for_a_while_are_freed() {
+    fn blocks_unused_since_the_last_sweep_are_freed() {
         let filled = |_| keep_block(&mut block(), BLOCK_BYTES).unwrap();
         let burst: Vec<_> = (0..5).map(filled).collect();
         drop(burst);
         let after_burst = unused();
         free_unused_blocks();
-        assert_eq!(unused(), after_burst, "all were in use");
+        assert_eq!(unused(), after_burst, "all blocks were in use");
         drop(filled(0));
         free_unused_blocks();
-        assert_eq!(unused(), 1, "the last read needed few");
+        assert_eq!(unused(), 1, "one block was in use");
         free_unused_blocks();
         assert_eq!(unused(), 0);
     }

@@ -1,13 +1,13 @@
-//! Bytes of a response that a client has not taken yet. Small parts are copied; large ones stay in the memory that a
-//! read filled.
+//! Queue of response bytes that wait for a client. Small parts are copied; large ones stay in the block that a read
+//! filled.
 
 use std::collections::VecDeque;
 
 use bytes::{Bytes, BytesMut};
 
-use super::release_block;
+use super::copy_small_rest;
 
-/// Minimum size of a part that is not copied: a smaller copy costs less than one more part.
+/// Minimum size of a part that is not copied: the copy of a smaller one costs less than another part in the queue.
 const PART_BYTES_MIN: usize = 4 * 1024;
 
 /// Pending bytes in order.
@@ -50,7 +50,7 @@ impl BodyQueue {
         let taken = match self.parts.front_mut() {
             Some(part) if part.len() > most => {
                 let taken = part.split_to(most);
-                release_block(part);
+                copy_small_rest(part);
                 taken
             }
             Some(_) => self.parts.pop_front().unwrap_or_default(),

@@ -51,7 +51,7 @@ pub(crate) struct Download<'a, D> {
     /// Set for a WebSocket only.
     websocket_close: Option<Box<WebSocketClose>>,
     compressor: Option<Compressor>,
-    /// Memory that the body was read into, if it may be kept.
+    /// Block that holds the body, if it may be kept.
     block: Option<Bytes>,
 }
 
@@ -92,8 +92,8 @@ impl<'a, D: Downstream> Download<'a, D> {
         self.received_any = true;
     }
 
-    /// Sets the memory that the next parts of the body lie in; `None` if it can't be kept.
-    pub(crate) fn read_into(&mut self, block: Option<Bytes>) {
+    /// Sets the block that holds the next parts of the body; `None` if it can't be kept.
+    pub(crate) fn set_block(&mut self, block: Option<Bytes>) {
         self.block = block;
     }
 

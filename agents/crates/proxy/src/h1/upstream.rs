@@ -125,9 +125,9 @@ impl Upstream for UpstreamConnection {
         let kept = if D::KEEPS_BODY && reading.unread.is_empty() { keep_block(&mut scratch, count) } else { None };
         let bytes = kept.as_deref().unwrap_or(&scratch[..count]);
         if reading.unread.is_empty() {
-            download.read_into(kept.clone());
+            download.set_block(kept.clone());
             let used = reading.consume(bytes, core, download);
-            download.read_into(None);
+            download.set_block(None);
             reading.unread.extend_from_slice(&bytes[used?..]);
         } else {
             let mut all = std::mem::take(&mut reading.unread);

@@ -14,7 +14,7 @@ use quinn_proto::StreamId;
 
 use super::connection::{H3Connection, ReadResult, WriteResult};
 use super::request_head::{RequestStream, append};
-use crate::core::{Backlog, BodyQueue, Core, release_block};
+use crate::core::{Backlog, BodyQueue, Core, copy_small_rest};
 use crate::exchange::{
     ClientError, Downstream, ExchangeOutcome, Reply, RequestDispatch, ResponseView, Upload, trailer_fields,
 };
@@ -191,7 +191,7 @@ impl H3Client {
             match self.connection.write(self.id, &mut self.unsent, cx.waker()) {
                 WriteResult::All => {}
                 WriteResult::Some => {
-                    release_block(&mut self.unsent);
+                    copy_small_rest(&mut self.unsent);
                     return Poll::Pending;
                 }
                 WriteResult::Gone => return self.gone(),

@@ -23,7 +23,7 @@ export interface LoadShare {
 export interface ServerShare extends RunServer {
   /** Largest difference from the common start of a row; null without a row. */
   readonly startOffsetUs: number | null;
-  /** Null: the server of the app, which sends no requests, or no row yet. */
+  /** Null for the app's server, which sends no requests, and before the first row. */
   readonly load: LoadShare | null;
 }
 
@@ -34,7 +34,7 @@ export function loadSharesOf(servers: readonly RunServer[], rows: readonly Resul
   return servers.map((server) => {
     const own = parts.filter(({ serverId }) => serverId === server.serverId);
     const sum = (count: (part: (typeof own)[number]) => number) => own.reduce((all, part) => all + count(part), 0);
-    const middle = (measure: (part: (typeof own)[number]) => number | null) =>
+    const medianOf = (measure: (part: (typeof own)[number]) => number | null) =>
       median(own.map(measure).filter((value) => value !== null));
     const [requests, errors] = [sum((part) => part.requests), sum((part) => part.errors)];
     return {
@@ -46,8 +46,8 @@ export function loadSharesOf(servers: readonly RunServer[], rows: readonly Resul
           : {
               ...{ rows: own.length, requests, errors },
               share: total === 0 ? null : (requests + errors) / total,
-              p99Ms: middle((part) => part.p99Ms),
-              generatorCores: middle(generatorCores),
+              p99Ms: medianOf((part) => part.p99Ms),
+              generatorCores: medianOf(generatorCores),
               saturated: sum((part) => Number(part.generatorSaturated)),
             },
     };

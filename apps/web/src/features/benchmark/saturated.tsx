@@ -1,4 +1,4 @@
-// Mark of a saturated load generator, below the cores that it used.
+// Label of a saturated load generator, below the cores that it used.
 
 interface SaturatedProps {
   /** Rows in which it was saturated. */
@@ -6,7 +6,7 @@ interface SaturatedProps {
   readonly of: number;
 }
 
-/** Absent if no row was saturated. */
+/** Renders nothing if no row was saturated. */
 export function Saturated({ rows, of }: SaturatedProps) {
   if (rows === 0) return null;
   return <span className="block text-warn-text text-xs">saturated{rows === of ? '' : ` ${rows}/${of}`}</span>;

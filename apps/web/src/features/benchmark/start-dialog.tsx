@@ -85,14 +85,14 @@ function StartForm({ apps, chosen, chosenPlan, onClose }: StartFormProps) {
   const [isConfirmed, setConfirmed] = useState(false);
   const [loadServerIds, setLoadServerIds] = useState<readonly ServerSummary['id'][]>([]);
 
-  const takesMs = loadServerIds.length === 0 ? loadMs : distributedLoadMs;
+  const estimateMs = loadServerIds.length === 0 ? loadMs : distributedLoadMs;
 
   const choose = (planId: string) => {
     const found = plans.find(({ id }) => id === planId) ?? null;
     setSaved(found);
     if (found === null) return;
     setDraft(draftOf(found.plan));
-    // A saved plan has none.
+    // A saved plan has no load servers.
     setLoadServerIds([]);
     setConfirmed(false);
     setForm((count) => count + 1);
@@ -200,7 +200,7 @@ function StartForm({ apps, chosen, chosenPlan, onClose }: StartFormProps) {
       ) : null}
       <footer className="flex flex-wrap items-center justify-end gap-2">
         <span className="mr-auto text-sm text-ink-faint">
-          {isComplete ? `Takes about ${formatMs(takesMs(plan))}.` : null}
+          {isComplete ? `Takes about ${formatMs(estimateMs(plan))}.` : null}
         </span>
         <Button onClick={onClose}>Cancel</Button>
         <SubmitButton
