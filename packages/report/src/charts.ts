@@ -100,9 +100,13 @@ function verticalScale({ domain, axisUnit = () => 1 }: Metric, points: readonly 
   const lowest = Math.min(...points.map(({ low }) => low));
   const range = [BOTTOM, MARGIN.top];
   if (domain === undefined && lowest > 0 && highest / lowest >= LOG_FROM) {
-    const unit = axisUnit(highest);
-    const inUnits = scaleLog([lowest / unit, highest / unit], range).nice();
-    const ticks = decadesOf(inUnits).map((tick) => tick * unit);
+    const unit = axisUnit(lowest);
+    // Decades of MiB are no round numbers of GiB.
+    const base = unit > 1 ? 4 : 10;
+    const inUnits = scaleLog([lowest / unit, highest / unit], range)
+      .base(base)
+      .nice();
+    const ticks = powersOf(base, inUnits).map((tick) => tick * unit);
     return { scale: (value: number) => inUnits(value / unit), isLog: true, ticks };
   }
   const unit = axisUnit(highest);
@@ -112,8 +116,9 @@ function verticalScale({ domain, axisUnit = () => 1 }: Metric, points: readonly 
   return { scale: (value: number) => inUnits(value / unit), isLog: false, ticks };
 }
 
-function decadesOf(scale: { ticks: () => number[] }): number[] {
-  return scale.ticks().filter((tick) => Math.abs(Math.log10(tick) % 1) < 1e-9);
+function powersOf(base: number, scale: { ticks: () => number[] }): number[] {
+  const exponentOf = (tick: number) => Math.log(tick) / Math.log(base);
+  return scale.ticks().filter((tick) => Math.abs(exponentOf(tick) - Math.round(exponentOf(tick))) < 1e-9);
 }
 
 function latencyChart({ key, cells, targets, ...group }: Group, looks: Looks): Markup | null {
@@ -138,7 +143,7 @@ function latencyChart({ key, cells, targets, ...group }: Group, looks: Looks): M
     unit: `at concurrency ${at}`,
     description: `Share of responses within a latency, at concurrency ${at}. ${drawn.map(({ target, steps }) => `${target.label}: half within ${formatMs(shareAt(steps, 0.5))}, 99 % within ${formatMs(shareAt(steps, 0.99))}.`).join(' ')}`,
     xLabel: 'Latency, log scale',
-    xTicks: decadesOf(x).map((ms) => ({ at: x(ms), label: formatMs(ms) })),
+    xTicks: powersOf(10, x).map((ms) => ({ at: x(ms), label: formatMs(ms) })),
     yTicks: y.ticks(Y_TICKS).map((share) => ({ at: y(share), label: formatShare(share) })),
     series: drawn.map(({ target, look, steps }) => ({ name: target.name, look, line: path(steps) ?? '' })),
   });

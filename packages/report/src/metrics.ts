@@ -18,8 +18,8 @@ export interface Metric {
   readonly isCharted: boolean;
   /** Bounds of its axis; default: from 0 to the highest value. */
   readonly domain?: readonly [number, number];
-  /** Returns the unit in which the axis has round figures, for its highest value. Default: 1. */
-  readonly axisUnit?: (highest: number) => number;
+  /** Returns the unit in which the axis has round figures, for one of its values. Default: 1. */
+  readonly axisUnit?: (value: number) => number;
 }
 
 export const THROUGHPUT: Metric = {

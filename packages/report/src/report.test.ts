@@ -72,6 +72,20 @@ describe('groups', () => {
   });
 });
 
+test('a logarithmic axis of memory has round figures in MiB and in GiB', () => {
+  const mib = 1024 * 1024;
+  const [light, heavy] = both([100, 100, 100], [50, 50, 50]) as [Sample, Sample];
+  const html = page(
+    documentOf([
+      { ...light, also: { proxyMemoryBytes: 13 * mib } },
+      { ...heavy, also: { proxyMemoryBytes: 2000 * mib } },
+    ]),
+  );
+  const memory = html.slice(html.indexOf('PSS of the proxy, log scale'));
+  const labels = [...memory.matchAll(/>([\d.,]+ [MG]iB)<\/text>/g)].map(([, label]) => label);
+  expect(labels.slice(0, 6)).toEqual(['4 MiB', '16 MiB', '64 MiB', '256 MiB', '1 GiB', '4 GiB']);
+});
+
 describe('an event under load', () => {
   const phase = (name: string, latencyUs: number, errors = 0): Sample => ({
     ...{ target: 'fairlead', concurrency: 64, rates: [1000, 1000, 1000], latencyUs },
