@@ -1,5 +1,5 @@
 //! Pool of read buffers (blocks) of one core. A codec that sends a body later keeps the block instead of a copy.
-//! Invariant: bytes that wait for a client hold at most five times their size.
+//! Invariant: bytes that wait for a client hold at most six times their size.
 
 use std::cell::RefCell;
 
@@ -9,8 +9,8 @@ use bytes::Bytes;
 pub(super) const BLOCK_BYTES: usize = 81 * 1024;
 /// Minimum number of bytes that keep a block; fewer are copied.
 const FILLED_BYTES_MIN: usize = BLOCK_BYTES / 2;
-/// Minimum number of bytes that still keep a block after the rest was sent; fewer are copied.
-const REST_BYTES_MIN: usize = BLOCK_BYTES / 5;
+/// Minimum size of a part that keeps a block, from its start and after some of it was sent; smaller ones are copied.
+pub(super) const PART_BYTES_MIN: usize = BLOCK_BYTES / 6;
 
 /// Blocks ready for reuse.
 #[derive(Default)]
@@ -65,7 +65,7 @@ pub(crate) fn keep_block(block: &mut Box<[u8]>, filled: usize) -> Option<Bytes> 
 
 /// Copies the rest of a block if it is small: a client that takes all but a few bytes must not hold the whole block.
 pub(crate) fn copy_small_rest(rest: &mut Bytes) {
-    if rest.len() < REST_BYTES_MIN {
+    if rest.len() < PART_BYTES_MIN {
         *rest = Bytes::copy_from_slice(rest);
     }
 }
@@ -107,13 +107,13 @@ mod tests {
     #[test]
     fn a_small_rest_does_not_hold_its_block() {
         let kept = || keep_block(&mut block(), BLOCK_BYTES).unwrap();
-        let mut rest = kept().slice(BLOCK_BYTES - REST_BYTES_MIN..);
+        let mut rest = kept().slice(BLOCK_BYTES - PART_BYTES_MIN..);
         copy_small_rest(&mut rest);
         assert_eq!(unused(), 0, "a large rest is not copied");
         let mut small = rest.slice(1..);
         drop(rest);
         copy_small_rest(&mut small);
-        assert_eq!((unused(), small.len()), (1, REST_BYTES_MIN - 1));
+        assert_eq!((unused(), small.len()), (1, PART_BYTES_MIN - 1));
     }
 
     #[test]

@@ -5,10 +5,10 @@ use std::collections::VecDeque;
 
 use bytes::{Bytes, BytesMut};
 
-use super::copy_small_rest;
+use super::blocks::{PART_BYTES_MIN, copy_small_rest};
 
-/// Minimum size of a part that is not copied: the copy of a smaller one costs less than another part in the queue.
-const PART_BYTES_MIN: usize = 4 * 1024;
+/// Factor by which the memory of the copied bytes may exceed their number.
+const TAIL_MEMORY_FACTOR: usize = 6;
 
 /// Pending bytes in order.
 #[derive(Debug, Default)]
@@ -16,6 +16,8 @@ pub(crate) struct BodyQueue {
     parts: VecDeque<Bytes>,
     /// Copied bytes behind all parts.
     tail: BytesMut,
+    /// Memory that `tail` may hold: taken bytes share it.
+    tail_memory: usize,
     bytes: usize,
 }
 
@@ -30,6 +32,7 @@ impl BodyQueue {
 
     pub(crate) fn extend_from_slice(&mut self, data: &[u8]) {
         self.tail.extend_from_slice(data);
+        self.tail_memory = self.tail_memory.max(self.tail.capacity());
         self.bytes += data.len();
     }
 
@@ -39,7 +42,8 @@ impl BodyQueue {
             return self.extend_from_slice(&part);
         }
         if !self.tail.is_empty() {
-            self.parts.push_back(self.tail.split().freeze());
+            let tail = self.take_tail(usize::MAX);
+            self.parts.push_back(tail);
         }
         self.bytes += part.len();
         self.parts.push_back(part);
@@ -54,9 +58,23 @@ impl BodyQueue {
                 taken
             }
             Some(_) => self.parts.pop_front().unwrap_or_default(),
-            None => self.tail.split_to(most.min(self.tail.len())).freeze(),
+            None => self.take_tail(most),
         };
         self.bytes -= taken.len();
+        taken
+    }
+
+    /// Removes at most `most` copied bytes. Copies a small rest, so that a client which takes all but a few bytes does not
+    /// hold the memory of all.
+    fn take_tail(&mut self, most: usize) -> Bytes {
+        let taken = self.tail.split_to(most.min(self.tail.len())).freeze();
+        if self.tail.is_empty() {
+            self.tail = BytesMut::new();
+            self.tail_memory = 0;
+        } else if self.tail.len() * TAIL_MEMORY_FACTOR < self.tail_memory {
+            self.tail = BytesMut::from(&self.tail[..]);
+            self.tail_memory = self.tail.capacity();
+        }
         taken
     }
 }
@@ -80,5 +98,24 @@ mod tests {
         assert_eq!(queue.take(usize::MAX), large.slice(100..));
         assert_eq!((queue.take(1), queue.take(9), queue.take(9)), ("d".into(), "e".into(), Bytes::new()));
         assert!(queue.is_empty());
+    }
+
+    #[test]
+    fn a_small_rest_of_copied_bytes_does_not_hold_the_memory_of_all() {
+        let mut queue = BodyQueue::default();
+        queue.extend_from_slice(&[b'c'; 40 * 1024]);
+        let taken = queue.take(40 * 1024 - 1);
+        // The only owner of memory can have it back as a whole.
+        assert_eq!(taken.try_into_mut().map(|memory| memory.len()).unwrap(), 40 * 1024 - 1);
+        assert_eq!((queue.len(), queue.take(9)), (1, "c".into()));
+    }
+
+    #[test]
+    fn a_rest_of_more_than_a_sixth_is_not_copied() {
+        let mut queue = BodyQueue::default();
+        queue.extend_from_slice(&[b'c'; 40 * 1024]);
+        let memory = queue.tail.as_ptr();
+        queue.take(20 * 1024);
+        assert_eq!(queue.tail.as_ptr(), memory.wrapping_add(20 * 1024));
     }
 }
