@@ -98,7 +98,7 @@ pub(crate) struct Values {
     pub(crate) http_port: u16,
     pub(crate) metrics_port: u16,
     pub(crate) workers: usize,
-    /// Password that no other process knows.
+    /// Random password of this lab.
     pub(crate) secret: String,
     pub(crate) response: LabApp,
     /// Changes of the templates before their names are filled in.

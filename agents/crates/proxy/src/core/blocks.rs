@@ -1,5 +1,5 @@
 //! Pool of read buffers (blocks) of one core. A codec that sends a body later keeps the block instead of a copy.
-//! Invariant: bytes that wait for a client hold at most six times their size.
+//! Invariant: bytes in a `BodyQueue` hold at most six times their size.
 
 use std::cell::RefCell;
 
