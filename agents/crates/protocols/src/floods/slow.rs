@@ -10,6 +10,8 @@ use http::Request;
 use libtest_mimic::Trial;
 use quinn::crypto::rustls::QuicClientConfig;
 use quinn::{ClientConfig, Endpoint, TransportConfig};
+use tokio::io::AsyncWriteExt;
+use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use super::{FloodContext, flood};
@@ -23,6 +25,8 @@ use crate::support::client::{Client, get as get_http1};
 const STREAMS: u32 = 128;
 const SETTINGS_INITIAL_WINDOW_SIZE: u16 = 4;
 const WINDOW_MAX: u32 = 0x7fff_ffff;
+/// Content type of a TLS record with a handshake message (RFC 8446, section 5.1).
+const TLS_HANDSHAKE: u8 = 22;
 /// Maximum growth of the proxy in MiB.
 const GROWTH_MIB_MAX: u64 = 128;
 /// Minimum number of streams with begun responses for a flood to count.
@@ -37,6 +41,7 @@ pub fn trials() -> Vec<Trial> {
         flood("http1-slow-readers", GROWTH_MIB_MAX, slow_readers),
         flood("queued-heads", GROWTH_MIB_MAX, queued_heads),
         flood("connections-of-one-client", GROWTH_MIB_MAX, connections_of_one_client),
+        flood("silent-connections", GROWTH_MIB_MAX, silent_connections),
     ]
 }
 
@@ -191,16 +196,40 @@ async fn queued_heads(context: FloodContext) {
     assert!(reached >= STALLED_MIN && refused > 0, "{reached} requests reached the app, {refused} were refused");
 }
 
-/// More idle connections than one client may have.
+/// More idle connections than one client may have. Each sends the first byte of a TLS record, so that the kernel
+/// hands it to the proxy at once.
 async fn connections_of_one_client(context: FloodContext) {
+    let streams = idle_connections(&context, &[TLS_HANDSHAKE]).await;
+    context.polite_rounds(rounds()).await;
+    let refused = refused(&streams);
+    assert!(refused >= STALLED_MIN, "{refused} of {} connections were refused", streams.len());
+}
+
+/// More connections than one client may have, which send nothing: they wait in the kernel first and are refused when
+/// the proxy gets them.
+async fn silent_connections(context: FloodContext) {
+    let streams = idle_connections(&context, &[]).await;
+    while refused(&streams) < STALLED_MIN {
+        context.polite_rounds(rounds()).await;
+    }
+}
+
+async fn idle_connections(context: &FloodContext, first: &[u8]) -> Vec<TcpStream> {
     let mut streams = Vec::new();
     for _ in 0..count(1500, 3000) {
-        streams.extend(context.endpoint.connect().await);
+        let Ok(mut stream) = context.endpoint.connect().await else { continue };
+        // A refused client can't write; `refused` counts it.
+        let _ = stream.write_all(first).await;
+        streams.push(stream);
     }
-    context.polite_rounds(rounds()).await;
-    let mut ended = 0;
-    for stream in &streams {
-        ended += usize::from(matches!(stream.try_read(&mut [0]), Ok(0)));
-    }
-    assert!(ended >= STALLED_MIN, "{ended} of {} connections were refused", streams.len());
+    streams
+}
+
+/// Returns the number of streams that the proxy has closed or reset.
+fn refused(streams: &[TcpStream]) -> usize {
+    let is_open = |stream: &&TcpStream| match stream.try_read(&mut [0]) {
+        Ok(bytes) => bytes > 0,
+        Err(error) => error.kind() == std::io::ErrorKind::WouldBlock,
+    };
+    streams.len() - streams.iter().filter(is_open).count()
 }

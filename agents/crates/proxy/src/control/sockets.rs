@@ -2,7 +2,7 @@
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, UdpSocket};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -24,6 +24,10 @@ const DATAGRAM_BUFFER_BYTES: usize = 4 * 1024 * 1024;
 /// after nine probes without an answer (tcp(7)).
 const KEEPALIVE_IDLE: Duration = Duration::from_secs(60);
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(15);
+
+/// Time after which the kernel hands over a TLS client that has sent nothing, in seconds (`TCP_DEFER_ACCEPT`, tcp(7)).
+/// Clients send their first bytes within one round trip; silent ones must soon count towards the limit of a client.
+const DEFER_ACCEPT_SECONDS: libc::c_int = 1;
 
 /// Protocol of a listener.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -59,6 +63,10 @@ impl OwnedListener {
     pub(crate) fn into_tcp(self) -> io::Result<TcpListener> {
         let listener = TcpListener::from(self.descriptor);
         listener.set_nonblocking(true)?;
+        // Set here and not at the bind, so that sockets of an older proxy have it too.
+        if self.kind == ListenerKind::Https {
+            defer_accept(&listener)?;
+        }
         Ok(listener)
     }
 
@@ -317,6 +325,25 @@ fn bind_group(
     Ok(())
 }
 
+/// Lets the kernel hand over a connection with its first bytes: a core then reads the ClientHello at once, without
+/// waiting for it.
+#[allow(unsafe_code)]
+fn defer_accept(listener: &TcpListener) -> io::Result<()> {
+    let seconds = DEFER_ACCEPT_SECONDS;
+    let length = size_of::<libc::c_int>() as libc::socklen_t;
+    // SAFETY: the descriptor is open, and the kernel only reads `length` bytes of an integer of that size.
+    let done = unsafe {
+        libc::setsockopt(
+            listener.as_raw_fd(),
+            libc::IPPROTO_TCP,
+            libc::TCP_DEFER_ACCEPT,
+            (&raw const seconds).cast::<libc::c_void>(),
+            length,
+        )
+    };
+    if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
 /// Checks that a port is free: SO_REUSEPORT would silently share it with another proxy of this user, and a bind
 /// without it fails.
 fn check_port_is_free(address: SocketAddr, both: bool) -> io::Result<SocketAddr> {
@@ -340,6 +367,8 @@ fn bound(socket: &Socket) -> io::Result<SocketAddr> {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write as _;
+
     use super::*;
 
     #[test]
@@ -376,6 +405,42 @@ mod tests {
         assert_eq!(without_ipv6(any, true, &off), Some("0.0.0.0:443".parse().unwrap()));
         assert_eq!(without_ipv6(any, true, &io::ErrorKind::AddrInUse.into()), None);
         assert_eq!(without_ipv6("[::1]:443".parse().unwrap(), false, &off), None);
+    }
+
+    /// Connects a silent client, then one that sends a byte; returns whether the listener accepts the silent one first.
+    fn accepts_silent_first(kind: ListenerKind) -> bool {
+        let folder = tempfile::tempdir().unwrap();
+        let any: SocketAddr = "127.0.0.1:0".parse().unwrap();
+        let sockets = ProxySockets::bind(&[any], &[any], 1, &folder.path().join("a.sock")).unwrap();
+        let listener = sockets.listeners.into_iter().find(|listener| listener.kind == kind).unwrap();
+        let address = listener.address;
+        let listener = listener.into_tcp().unwrap();
+        listener.set_nonblocking(false).unwrap();
+        let silent = std::net::TcpStream::connect(address).unwrap();
+        let mut sender = std::net::TcpStream::connect(address).unwrap();
+        sender.write_all(&[0x16]).unwrap();
+        let (_, peer) = listener.accept().unwrap();
+        peer == silent.local_addr().unwrap()
+    }
+
+    #[test]
+    fn a_tls_client_is_accepted_with_its_first_bytes() {
+        assert!(!accepts_silent_first(ListenerKind::Https));
+        assert!(accepts_silent_first(ListenerKind::Http));
+    }
+
+    #[test]
+    fn a_silent_tls_client_is_accepted_in_the_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let any: SocketAddr = "127.0.0.1:0".parse().unwrap();
+        let sockets = ProxySockets::bind(&[any], &[], 1, &folder.path().join("a.sock")).unwrap();
+        let listener = sockets.listeners.into_iter().next().unwrap();
+        let address = listener.address;
+        let listener = listener.into_tcp().unwrap();
+        listener.set_nonblocking(false).unwrap();
+        let silent = std::net::TcpStream::connect(address).unwrap();
+        let (_, peer) = listener.accept().unwrap();
+        assert_eq!(peer, silent.local_addr().unwrap());
     }
 
     #[test]
