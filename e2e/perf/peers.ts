@@ -11,6 +11,9 @@ import { run } from '../../tools/lib/command.ts';
 import { HAPROXY, NGINX } from '../../tools/test/debian.ts';
 import { configured, type Peer, type Reload, WORKERS } from './peer.ts';
 import { debian, goProgram, nginxFromSource, wheel } from './peer-install.ts';
+import { binaries } from './prepare.ts';
+import { treeOf } from './process-figures.ts';
+import { startServing } from './processes.ts';
 
 /** Fairlead's release build in standalone mode, configured by a file. */
 export function fairlead(agent: string): readonly Peer[] {
@@ -178,6 +181,26 @@ async function reloadSpooky({ certificate, control }: Reload): Promise<void> {
   if (response.statusCode !== 202) throw new Error(`Spooky: ${response.statusCode}: ${said.trim()}`);
 }
 
+const FLOOR_ARGS = ['lab', 'floor'];
+
+/** Null proxy of the benchmark lab, a part of the agent: the floor for proxies on this machine. */
+const FLOOR: Peer = {
+  name: 'floor',
+  speaks: ['http1'],
+  hasFixedApp: true,
+  configuration: `fairlead-agent ${FLOOR_ARGS.join(' ')} CERTIFICATE APP ${WORKERS}\n`,
+  versionArgs: [],
+  switchedBy: 'nothing',
+  obtain: async () => ({ file: binaries(true).agent, version: commit() }),
+  start: async ({ file }, { certificate, app }) => {
+    const { child, address, https } = await startServing(file, [...FLOOR_ARGS, certificate, app, String(WORKERS)]);
+    const { pid } = child;
+    if (pid === undefined || https == null) throw new Error('the floor does not serve HTTPS');
+    const switchApp = () => Promise.reject(new Error('the floor has one app'));
+    return { child, https, http: address, pids: () => treeOf(pid), switchApp };
+  },
+};
+
 /** nginx comes first: ratios are relative to the newest one that takes part. */
 export const PEERS: readonly Peer[] = [
   configured({
@@ -296,11 +319,12 @@ export const PEERS: readonly Peer[] = [
     obtain: () => nginxFromSource(),
     ...NEWER_NGINX,
   }),
+  FLOOR,
 ];
 
 /** Peers of `npm run perf:report`. Debian's nginx takes part only without the newest one. */
 export const REPORT_PEERS: readonly string[] = [
-  ...[MAINLINE, 'nginx', 'haproxy', 'envoy', 'caddy', 'traefik', 'h2o', 'kamal-proxy', 'godoxy', 'spooky'],
+  ...['floor', MAINLINE, 'nginx', 'haproxy', 'envoy', 'caddy', 'traefik', 'h2o', 'kamal-proxy', 'godoxy', 'spooky'],
 ];
 
 /** Common proxies that can't be measured. */

@@ -16,6 +16,8 @@ const POLL_MS = 20;
 export interface ServingProcess {
   readonly child: ChildProcess;
   readonly address: string;
+  /** Second address, with TLS; only of the lab's floor. */
+  readonly https?: string | null;
 }
 
 /** Starts a program that prints `{"address"}` once it serves, and that ends with its standard input. */

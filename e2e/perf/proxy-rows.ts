@@ -28,6 +28,7 @@ const LABELS: Readonly<Record<string, string>> = {
   traefik: 'Traefik',
   nginx_1_28: 'nginx 1.28',
   [MAINLINE]: 'nginx mainline',
+  floor: 'Floor',
   godoxy: 'GoDoxy',
   spooky: 'Spooky',
   tako: 'Tako',
@@ -112,6 +113,7 @@ function methodOf({ cells, contenders, rows }: ProxyRun): string[] {
   const most = Math.max(...cells.filter(({ mode }) => mode === 'keepalive').map(({ clients }) => clients));
   return [
     ...METHOD,
+    ...(contenders.some(({ peer }) => peer.name === 'floor') ? [FLOOR] : []),
     ...(most === LADDER_END && isMeasured(({ clients }) => clients === most) ? [DESCRIPTORS] : []),
     ...(isMeasured((cell) => cell.isDeploy === true) ? [DEPLOYS, ...switches(contenders)] : []),
   ];
@@ -124,7 +126,7 @@ const DEPLOYS = `Deploy under load: an open loop sends at a fixed rate. A second
 
 /** Says how each proxy was switched to the second copy. */
 function switches(contenders: readonly Contender[]): string[] {
-  const own = contenders.filter(({ peer }) => !peer.isVariant);
+  const own = contenders.filter(({ peer }) => !peer.isVariant && !peer.hasFixedApp);
   const ways = Map.groupBy(own, ({ peer }) => peer.switchedBy);
   return [...ways].map(
     ([way, users]) => `${users.map(({ peer }) => labelOf(peer.name)).join(', ')}: switched by ${way}.`,
@@ -138,6 +140,8 @@ const METHOD = [
   'CPU is that of all threads of all processes of a proxy. Memory is the PSS of the same processes.',
   'Fairlead runs with its policies on and 1,000 routes. Peers add the forwarded headers.',
 ];
+const FLOOR =
+  'The floor is a null proxy: it forwards the bytes of HTTP/1.1 unread, with one connection to the app for each client.';
 
 function scenariosOf(cells: readonly Cell[]): { name: string; description: string }[] {
   const all = cells.map((cell) => [scenarioOf(cell), cell.what] as const);

@@ -68,9 +68,10 @@ async function obtainAll(peers: readonly Peer[]): Promise<{ contenders: Contende
   return { contenders, missing };
 }
 
-function takesPart({ name, speaks, isVariant, isTlsOnly }: Peer, cell: Cell): boolean {
+function takesPart({ name, speaks, isVariant, isTlsOnly, hasFixedApp }: Peer, cell: Cell): boolean {
   if (cell.only !== undefined) return cell.only.includes(name);
   if (isVariant) return !options.report && (cell.also?.includes(name) ?? false);
+  if (cell.isDeploy && hasFixedApp) return false;
   return speaks.includes(cell.protocol) && (cell.secure || !isTlsOnly);
 }
 
