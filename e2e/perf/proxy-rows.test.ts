@@ -24,6 +24,7 @@ const contenders = [...fairlead('/opt/fairlead-agent'), ...PEERS]
   .map((peer) => ({ peer, program: { file: '/usr/sbin/x', version: `${peer.name} 1.0` } }));
 const own = { file: '/usr/sbin/x', version: 'newest' };
 const run: ProxyRun = {
+  title: 'Fairlead beside nginx',
   startedAt: new Date(0),
   finishedAt: new Date(60_000),
   command: 'npm run perf:proxy -- --rows FILE',

@@ -42,6 +42,7 @@ const CONNECTIONS: Readonly<Record<Mode, BenchmarkDocumentRow['connection']>> = 
 };
 
 export interface ProxyRun {
+  readonly title: string;
   readonly startedAt: Date;
   readonly finishedAt: Date;
   readonly command: string;
@@ -62,7 +63,7 @@ export function documentOf(run: ProxyRun): BenchmarkDocument {
   const targets = targetsOf(run.contenders.filter(({ peer }) => measured.has(peer.name)));
   return readBenchmarkDocument({
     format: 'fairlead-benchmark-2',
-    title: 'Fairlead beside other proxies',
+    title: run.title,
     runId: null,
     state: 'succeeded',
     createdAt: run.startedAt.toISOString(),

@@ -26,6 +26,8 @@ const { values: options } = parseArgs({
     rounds: { type: 'string', default: '3' },
     /** Default: 3, and for the report 1.5. */
     seconds: { type: 'string' },
+    /** Title of the rows. Default: Fairlead beside other proxies. */
+    title: { type: 'string' },
     /** Folder with programs named as the peers, which come before those of registries. */
     programs: { type: 'string' },
     /** Measures the cells and peers of our first report, and writes their rows. */
@@ -91,7 +93,8 @@ const REPORT_ROWS = join(ROOT, 'docs/benchmarks/rows/proxies.json');
 /** Command that measures the same again, with the names of files and folders left open. */
 function commandLine(): string {
   const { report, cells, peers, rounds, seconds } = options;
-  const given = Object.entries({ cells, peers, rounds, seconds }).flatMap(([name, value]) =>
+  const title = options.title === undefined ? undefined : `'${options.title}'`;
+  const given = Object.entries({ title, cells, peers, rounds, seconds }).flatMap(([name, value]) =>
     value === undefined ? [] : [`--${name} ${value}`],
   );
   const programs = options.programs === undefined ? [] : ['--programs FOLDER'];
@@ -109,7 +112,8 @@ const hasMainline = obtained.contenders.some(({ peer }) => peer.name === MAINLIN
 const missing = obtained.missing;
 // The report has one nginx.
 const contenders = obtained.contenders.filter(({ peer }) => !(options.report && hasMainline && peer.name === 'nginx'));
-for (const { name, reason } of OUT_OF_REACH) console.log(`${name}: NOT MEASURED: ${reason}`);
+const outOfReach = options.peers === undefined ? OUT_OF_REACH : [];
+for (const { name, reason } of outOfReach) console.log(`${name}: NOT MEASURED: ${reason}`);
 const model = cpus()[0]?.model ?? 'unknown processor';
 const load = () => loadavg()[0]?.toFixed(2);
 console.log(`${new Date().toISOString()}: ${availableParallelism()} × ${model}, load ${load()}`);
@@ -143,6 +147,7 @@ try {
   if (options.json !== undefined) writeFileSync(options.json, `${JSON.stringify(saved, null, 2)}\n`);
   if (rowsFile !== undefined) {
     const run = {
+      title: options.title ?? 'Fairlead beside other proxies',
       startedAt,
       finishedAt: new Date(),
       command: commandLine(),
@@ -152,7 +157,7 @@ try {
       failures,
       skipped,
     };
-    writeDocument(rowsFile, documentOf({ ...run, missing: [...missing, ...OUT_OF_REACH] }));
+    writeDocument(rowsFile, documentOf({ ...run, missing: [...missing, ...outOfReach] }));
     console.log(`wrote ${rows.length} rows to ${rowsFile}`);
   }
 } finally {
