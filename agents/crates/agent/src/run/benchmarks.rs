@@ -238,12 +238,15 @@ impl Benchmarks {
                 (None, None) => resume_plan(&plan, &targets, done, &turns, token, &mut reporter).await,
                 (_, Some(part)) => {
                     let place = PartPlace { plan: &plan, part, local: &targets };
-                    tokio::select! {
-                        outcome = run_part(place, done, next_order, &turns, token, &mut reporter) => outcome,
-                        () = disconnected(connected) => Err(BenchError::Part(format!(
-                            "It had no connection to the control plane for {} s", DISCONNECTED_MAX.as_secs()
-                        ))),
-                    }
+                    let stop = token.child_token();
+                    let run = run_part(place, done, next_order, &turns, stop.clone(), &mut reporter);
+                    let lost = disconnected(connected);
+                    run_until(run, lost, &stop).await.unwrap_or_else(|()| {
+                        Err(BenchError::Part(format!(
+                            "It had no connection to the control plane for {} s",
+                            DISCONNECTED_MAX.as_secs()
+                        )))
+                    })
                 }
                 (Some(app), None) => {
                     let run = LabRun { setup: &setup, plan: &plan, app, events: &events, turns: &turns };
@@ -282,12 +285,11 @@ impl LabRun<'_> {
         };
         let copy = copy.map_err(BenchError::Copy)?;
         let upstream = LabCopy { address: copy.address, pid: copy.pid, network: copy.network.clone() };
-        let outcome = tokio::select! {
-            outcome = self.measure_in_lab(Some(upstream), done, cancel, reporter) => outcome,
-            end = copy.ended() => Err(BenchError::Copy(end)),
-        };
+        let stop = cancel.child_token();
+        let run = self.measure_in_lab(Some(upstream), done, stop.clone(), reporter);
+        let outcome = run_until(run, copy.ended(), &stop).await;
         copy.stop().await;
-        outcome
+        outcome.unwrap_or_else(|end| Err(BenchError::Copy(end)))
     }
 
     async fn measure_in_lab(
@@ -338,6 +340,23 @@ impl RunObserver for Reporter {
     async fn sleep(&mut self) -> Result<(), String> {
         self.sleeper.sleep(&self.key).await
     }
+}
+
+/// Returns the outcome of `run`, or the error of `end` if that comes first. Invariant: `run` has then ended too, by the
+/// cancellation of `stop`. A dropped run would free its turn while its workers still send.
+async fn run_until<T, E>(
+    run: impl Future<Output = T>,
+    end: impl Future<Output = E>,
+    stop: &CancellationToken,
+) -> Result<T, E> {
+    tokio::pin!(run);
+    let error = tokio::select! {
+        outcome = &mut run => return Ok(outcome),
+        error = end => error,
+    };
+    stop.cancel();
+    run.await;
+    Err(error)
 }
 
 /// Returns once the agent was disconnected from the control plane for `DISCONNECTED_MAX`.
@@ -415,6 +434,26 @@ pub(crate) fn send_event(events: &mpsc::UnboundedSender<BenchmarkEvent>, event: 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_lost_run_keeps_its_turn_until_its_load_has_ended() {
+        let turn = tokio::sync::Mutex::new(());
+        let parent = CancellationToken::new();
+        let stop = parent.child_token();
+        let load = async {
+            let _turn = turn.try_lock().unwrap();
+            stop.cancelled().await;
+            tokio::time::sleep(Duration::from_secs(2)).await;
+        };
+        let begun = tokio::time::Instant::now();
+        assert_eq!(run_until(load, std::future::ready("lost"), &stop).await, Err("lost"));
+        assert_eq!(begun.elapsed(), Duration::from_secs(2));
+        assert!(turn.try_lock().is_ok());
+        // The run itself is not cancelled, so its outcome is saved.
+        assert!(!parent.is_cancelled());
+        let ended = run_until(std::future::ready(1), std::future::pending::<()>(), &parent).await;
+        assert_eq!((ended, parent.is_cancelled()), (Ok(1), false));
+    }
 
     #[tokio::test(start_paused = true)]
     async fn a_part_ends_after_a_while_without_the_control_plane() {
