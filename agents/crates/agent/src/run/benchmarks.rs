@@ -28,7 +28,8 @@ use super::router::ServedTable;
 /// Time in which an app drains and stops.
 const SLEEP_TIMEOUT: Duration = Duration::from_secs(60);
 /// Time without the control plane after which a part of a distributed run ends, because a cancel can't reach this server.
-/// The control plane fails the run after 15 seconds; a lost connection normally comes back sooner.
+/// It lasts until a verified desired state: a gateway alone can welcome, but no cancel comes from it. The control plane fails
+/// the run after 15 seconds; a lost connection normally comes back sooner.
 const DISCONNECTED_MAX: Duration = Duration::from_secs(30);
 
 /// Event of the running benchmark.
@@ -76,8 +77,8 @@ pub(crate) struct Benchmarks {
     events: mpsc::UnboundedSender<BenchmarkEvent>,
     lab: LabSetup,
     sleeper: AppSleeper,
-    /// True while the agent is connected to the control plane.
-    connected: watch::Receiver<bool>,
+    /// True while a session is open in which a desired state was verified.
+    state_verified: watch::Receiver<bool>,
 }
 
 /// Puts apps to sleep for the scenario wake.
@@ -112,10 +113,10 @@ impl Benchmarks {
         turns: MeasurementTurns,
         lab: LabSetup,
         sleeper: AppSleeper,
-        connected: watch::Receiver<bool>,
+        state_verified: watch::Receiver<bool>,
     ) -> (Self, mpsc::UnboundedReceiver<BenchmarkEvent>) {
         let (events, receiver) = mpsc::unbounded_channel();
-        (Self { running: None, turns, events, lab, sleeper, connected }, receiver)
+        (Self { running: None, turns, events, lab, sleeper, state_verified }, receiver)
     }
 
     /// Cancels a run that desired state no longer lists and starts the next one. `targets` returns the current addresses of an
@@ -231,7 +232,7 @@ impl Benchmarks {
         let (orders, next_order) = watch::channel(order_of(&plan));
         let (events, token) = (self.events.clone(), cancel.clone());
         let (setup, turns, sleeper) = (self.lab.clone(), self.turns.clone(), self.sleeper.clone());
-        let connected = self.connected.clone();
+        let state_verified = self.state_verified.clone();
         let task = tokio::spawn(async move {
             let mut reporter = Reporter { events: events.clone(), key: plan.key.clone(), sleeper };
             let outcome = match (plan.lab, &plan.part) {
@@ -240,7 +241,7 @@ impl Benchmarks {
                     let place = PartPlace { plan: &plan, part, local: &targets };
                     let stop = token.child_token();
                     let run = run_part(place, done, next_order, &turns, stop.clone(), &mut reporter);
-                    let lost = disconnected(connected);
+                    let lost = disconnected(state_verified);
                     run_until(run, lost, &stop).await.unwrap_or_else(|()| {
                         Err(BenchError::Part(format!(
                             "It had no connection to the control plane for {} s",
@@ -359,10 +360,10 @@ async fn run_until<T, E>(
     Err(error)
 }
 
-/// Returns once the agent was disconnected from the control plane for `DISCONNECTED_MAX`.
-async fn disconnected(mut connected: watch::Receiver<bool>) {
-    while connected.wait_for(|connected| !connected).await.is_ok() {
-        match timeout(DISCONNECTED_MAX, connected.wait_for(|connected| *connected)).await {
+/// Returns once the agent got no verified desired state for `DISCONNECTED_MAX` after the end of its last session.
+async fn disconnected(mut state_verified: watch::Receiver<bool>) {
+    while state_verified.wait_for(|verified| !verified).await.is_ok() {
+        match timeout(DISCONNECTED_MAX, state_verified.wait_for(|verified| *verified)).await {
             Ok(Ok(_)) => {}
             // The agent is stopping.
             Ok(Err(_)) => break,
@@ -457,13 +458,13 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_part_ends_after_a_while_without_the_control_plane() {
-        let (link, connected) = watch::channel(true);
-        let end = disconnected(connected);
+        let (link, state_verified) = watch::channel(true);
+        let end = disconnected(state_verified);
         tokio::pin!(end);
         let moment = Duration::from_secs(1);
         assert!(timeout(DISCONNECTED_MAX * 9, &mut end).await.is_err());
         for _ in 0..3 {
-            // Each connection that comes back in time starts the wait again.
+            // Each verified state that comes in time starts the wait again.
             link.send_replace(false);
             assert!(timeout(DISCONNECTED_MAX - moment, &mut end).await.is_err());
             link.send_replace(true);
@@ -475,8 +476,8 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn an_agent_that_stops_ends_no_part() {
-        let (link, connected) = watch::channel(false);
+        let (link, state_verified) = watch::channel(false);
         drop(link);
-        assert!(timeout(DISCONNECTED_MAX * 2, disconnected(connected)).await.is_err());
+        assert!(timeout(DISCONNECTED_MAX * 2, disconnected(state_verified)).await.is_err());
     }
 }
