@@ -40,6 +40,18 @@ pub(crate) fn replaced(text: &str, replacements: Replacements) -> String {
     replacements.iter().fold(text.to_owned(), |text, (from, to)| text.replace(from, to))
 }
 
+/// Variables of the agent that its lab passes on: folders of programs, of their libraries and modules, and of files. A proxy from
+/// an archive, Uvicorn from pip and Puma from gem start only with theirs.
+const INHERITED: [&str; 7] = ["PATH", "HOME", "TMPDIR", "LD_LIBRARY_PATH", "PYTHONPATH", "GEM_HOME", "GEM_PATH"];
+
+/// Returns a command without the agent's environment, which may hold tokens and passwords, but with what programs need of it.
+pub(crate) fn command_of(program: &Path) -> Command {
+    let mut command = Command::new(program);
+    command.env_clear().env("LANG", "C.UTF-8");
+    command.envs(INHERITED.iter().filter_map(|name| Some((*name, std::env::var_os(name)?))));
+    command
+}
+
 /// Number of routes beside the measured one in Fairlead's table.
 const OTHER_ROUTES: usize = 999;
 
@@ -62,7 +74,7 @@ impl LabProgram {
             let hex = digest.as_ref().iter().take(DIGEST_BYTES).map(|byte| format!("{byte:02x}"));
             return Ok(format!("sha256:{}", hex.collect::<String>()));
         }
-        let output = Command::new(program).args(self.version).stdin(Stdio::null()).kill_on_drop(true).output();
+        let output = command_of(program).args(self.version).stdin(Stdio::null()).kill_on_drop(true).output();
         let output = timeout(VERSION_TIMEOUT, output).await??;
         let text = [output.stdout, output.stderr].concat();
         let text = String::from_utf8_lossy(&text);
@@ -134,4 +146,24 @@ impl Values {
 fn other_routes() -> String {
     let route = |number| format!("[[routes]]\nhost = \"other-{number}.localhost\"\npath = \"/\"\napp = \"bench\"\n");
     (0..OTHER_ROUTES).map(route).collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_version_is_read_without_the_variables_of_the_agent() {
+        // Cargo gives tests variables that no program needs.
+        assert!(std::env::var_os("CARGO_MANIFEST_DIR").is_some());
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("proxy");
+        std::fs::write(&file, "#!/bin/sh\necho 1 ${PATH:+path} $CARGO_MANIFEST_DIR\n").unwrap();
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let program =
+            LabProgram { name: "proxy", version: &["--version"], files: &[], arguments: &[], environment: &[] };
+        assert_eq!(program.version(&file).await.unwrap(), "1 path");
+    }
 }
