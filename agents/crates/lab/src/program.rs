@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
-use aws_lc_rs::digest::{SHA256, digest};
+use fairlead_fetch::Digest;
 use fairlead_model::LabApp;
 use tokio::process::Command;
 use tokio::time::timeout;
@@ -15,8 +15,8 @@ use tokio::time::timeout;
 const SYSTEM_FOLDERS: [&str; 3] = ["/usr/sbin", "/usr/local/sbin", "/usr/local/bin"];
 const VERSION_CHARS_MAX: usize = 120;
 const VERSION_TIMEOUT: Duration = Duration::from_secs(10);
-/// Bytes of a digest that stand for a version.
-const DIGEST_BYTES: usize = 8;
+/// Hexadecimal digits of a digest that stand for a version.
+const DIGEST_DIGITS: usize = 16;
 
 /// Program with its configuration. Names between at signs are those of `Values`.
 #[derive(Debug, Clone, Copy)]
@@ -69,10 +69,9 @@ impl LabProgram {
     /// Returns the first line with a digit that the program prints as its version, or the digest of one that prints none.
     pub(crate) async fn version(&self, program: &Path) -> std::io::Result<String> {
         if self.version.is_empty() {
-            let bytes = tokio::fs::read(program).await?;
-            let digest = digest(&SHA256, &bytes);
-            let hex = digest.as_ref().iter().take(DIGEST_BYTES).map(|byte| format!("{byte:02x}"));
-            return Ok(format!("sha256:{}", hex.collect::<String>()));
+            let program = program.to_owned();
+            let hex = tokio::task::spawn_blocking(move || Digest::hex_of(&program)).await??;
+            return Ok(format!("sha256:{}", hex.chars().take(DIGEST_DIGITS).collect::<String>()));
         }
         let output = command_of(program).args(self.version).stdin(Stdio::null()).kill_on_drop(true).output();
         let output = timeout(VERSION_TIMEOUT, output).await??;
@@ -165,5 +164,25 @@ mod tests {
         let program =
             LabProgram { name: "proxy", version: &["--version"], files: &[], arguments: &[], environment: &[] };
         assert_eq!(program.version(&file).await.unwrap(), "1 path");
+    }
+
+    /// Most memory that this process has had.
+    fn memory_peak_bytes() -> u64 {
+        let status = std::fs::read_to_string("/proc/self/status").unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+        line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() * 1024
+    }
+
+    #[tokio::test]
+    async fn a_program_without_a_version_is_never_whole_in_memory() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let program = LabProgram { name: "proxy", version: &[], files: &[], arguments: &[], environment: &[] };
+        assert_eq!(program.version(file.path()).await.unwrap(), "sha256:e3b0c44298fc1c14");
+        let size = 1 << 28;
+        file.as_file().set_len(size).unwrap();
+        let before = memory_peak_bytes();
+        assert_eq!(program.version(file.path()).await.unwrap(), "sha256:a6d72ac7690f53be");
+        let grown = memory_peak_bytes() - before;
+        assert!(grown < size / 2, "{grown}");
     }
 }
