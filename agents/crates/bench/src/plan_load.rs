@@ -12,7 +12,8 @@ use fairlead_model::{BenchmarkLoad, BenchmarkRequest, BenchmarkScenario, Benchma
 use regex::Regex;
 use serde::{Deserialize, Serialize};
 
-use crate::plan_document::{is_path, present, utf16_length, within};
+use crate::plan_document::present;
+use crate::plan_rules::{is_path, utf16_length, within};
 
 const REQUESTS_MAX: usize = 50;
 const STAGES_MAX: usize = 10;
