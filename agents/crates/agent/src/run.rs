@@ -278,7 +278,7 @@ async fn run(args: RunArgs, folders: Folders) -> Result<ExitReason, Box<dyn Erro
     let disk = tokio::spawn(disk.run());
     let (routed_end, routed) = watch::channel(ServedTable::default());
     let sleeper = AppSleeper { runtime: apps.clone(), view: view.clone(), routed: routed.clone() };
-    let (benchmarks, benchmark_events) = Benchmarks::new(turns, lab, sleeper, ends.connected);
+    let (benchmarks, benchmark_events) = Benchmarks::new(turns, lab, sleeper, ends.state_verified);
     let router = Router {
         supervisor: supervisor.clone(),
         runtime: apps.clone(),

@@ -17,7 +17,7 @@ use crate::cell::{Cell, REQUEST_TIMEOUT, measure};
 use crate::client::{LoadTarget, Protocol};
 use crate::error::BenchError;
 use crate::mode::Mode;
-use crate::plan_load::without_query;
+use crate::plan_load::redacted_url;
 use crate::row::{CampaignRow, row};
 use crate::tls::client_config;
 
@@ -94,7 +94,7 @@ pub async fn run_campaign(
 }
 
 fn cell(campaign: &Campaign, contender: &Contender, concurrency: u32) -> Result<Cell, BenchError> {
-    let unusable = |reason: &str| BenchError::Plan(format!("`{}`: {reason}", without_query(&contender.url)));
+    let unusable = |reason: &str| BenchError::Plan(format!("`{}`: {reason}", redacted_url(&contender.url)));
     let uri: Uri = contender.url.parse().map_err(|_| unusable("not a URL"))?;
     let host = uri.host().ok_or_else(|| unusable("it has no host"))?.to_owned();
     let secure = match uri.scheme_str() {
@@ -175,7 +175,7 @@ fn cell(campaign: &Campaign, contender: &Contender, concurrency: u32) -> Result<
 }
 
 fn roots(contender: &Contender) -> Result<Vec<Vec<u8>>, BenchError> {
-    let url = without_query(&contender.url);
+    let url = redacted_url(&contender.url);
     let missing = || BenchError::Plan(format!("`{url}` needs ca_file: nothing else is trusted"));
     let file = contender.ca_file.as_ref().ok_or_else(missing)?;
     let unreadable = |error: rustls::pki_types::pem::Error| BenchError::Plan(format!("{}: {error}", file.display()));

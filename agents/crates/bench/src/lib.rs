@@ -25,6 +25,7 @@ mod part;
 mod plan;
 mod plan_document;
 mod plan_load;
+mod plan_rules;
 mod port_check;
 mod probe;
 mod response;

@@ -12,7 +12,8 @@ use fairlead_model::{BenchmarkLoad, BenchmarkRequest, BenchmarkScenario, Benchma
 use regex::Regex;
 use serde::{Deserialize, Serialize};
 
-use crate::plan_document::{is_path, present, utf16_length, within};
+use crate::plan_document::present;
+use crate::plan_rules::{is_path, utf16_length, within};
 
 const REQUESTS_MAX: usize = 50;
 const STAGES_MAX: usize = 10;
@@ -254,15 +255,29 @@ impl RequestSpec {
     }
 }
 
-/// Returns the path with its query redacted, as runs and messages show it. It has at most `PATH_MAX` characters.
+/// Returns the path with its query and fragment redacted, as runs and messages show it. It has at most `PATH_MAX` characters.
 pub(crate) fn without_query(path: &str) -> String {
-    match path.split_once('?') {
+    match path.split_once(['?', '#']) {
         None => path.to_owned(),
         Some((start, _)) => {
             let start = start.chars().take(PATH_MAX - REDACTED_QUERY.len());
             start.chain(REDACTED_QUERY.chars()).collect()
         }
     }
+}
+
+/// Returns the URL without query, fragment, user and password, as messages show it. It need not be valid.
+pub(crate) fn redacted_url(url: &str) -> String {
+    let start = url.find("://").map_or(0, |at| at + "://".len());
+    let (scheme, rest) = url.split_at(start);
+    let (authority, path) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
+    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+    let port = host.rsplit_once(':').map_or("", |(_, port)| port);
+    // A password may hold such a delimiter by mistake, and then go on in the path.
+    if !host.ends_with(']') && !port.bytes().all(|byte| byte.is_ascii_digit()) {
+        return format!("{scheme}{REDACTED}");
+    }
+    without_query(&format!("{scheme}{host}{path}"))
 }
 
 /// Returns why a plan can't hold a header.
@@ -394,8 +409,30 @@ mod tests {
         assert_eq!(without_query("/search?q=canary&page=2"), "/search?[redacted]");
         assert_eq!(without_query("/search?[redacted]"), "/search?[redacted]");
         assert_eq!(without_query("/plain"), "/plain");
+        for path in ["/a#canary", "/a#canary?b", "/a?b#canary", "/a#"] {
+            assert_eq!(without_query(path), "/a?[redacted]", "{path}");
+        }
         let long = format!("/{}?b", "a".repeat(497));
         assert_eq!(without_query(&long), format!("/{}?[redacted]", "a".repeat(488)));
+    }
+
+    #[test]
+    fn a_url_is_shown_without_its_user_and_password() {
+        for (url, shown) in [
+            ("https://user:canary@a.test:8443/b?canary", "https://a.test:8443/b?[redacted]"),
+            ("https://canary@a.test", "https://a.test"),
+            ("https://user:c@nary@a.test/#canary", "https://a.test/?[redacted]"),
+            ("user:canary@a.test/b", "a.test/b"),
+            ("https://user:can/ary@a.test/", "https://[redacted]"),
+            ("https://user:can?ary@a.test/", "https://[redacted]"),
+            ("user:can#ary@a.test", "[redacted]"),
+            ("http://[::1]:80/@b", "http://[::1]:80/@b"),
+            ("http://[::1]/", "http://[::1]/"),
+            ("http://a.test:80/b:c@d", "http://a.test:80/b:c@d"),
+            ("/b", "/b"),
+        ] {
+            assert_eq!(redacted_url(url), shown, "{url}");
+        }
     }
 
     #[test]

@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use fairlead_model::PortCheck;
+use fairlead_tls::ACME_TLS_ALPN;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, aws_lc_rs};
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
@@ -13,8 +14,6 @@ use rustls::{ClientConfig, DigitallySignedStruct, SignatureScheme};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
-/// Protocol of challenge handshakes (RFC 8737).
-const ACME_TLS_ALPN: &[u8] = b"acme-tls/1";
 /// Extension id-pe-acmeIdentifier (RFC 8737, 3), critical, up to its digest.
 const ACME_IDENTIFIER: [u8; 17] = [6, 8, 43, 6, 1, 5, 5, 7, 1, 31, 1, 1, 255, 4, 34, 4, 32];
 

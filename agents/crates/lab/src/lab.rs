@@ -32,7 +32,7 @@ use crate::folder::LabFolder;
 use crate::link::LinkNamespaces;
 use crate::peer::{FAIRLEAD, Peer, peer};
 use crate::process::Serving;
-use crate::program::{LabProgram, Values};
+use crate::program::{LabProgram, Values, command_of};
 use crate::server::app_server;
 use crate::user::{give, user_of_programs};
 
@@ -406,7 +406,7 @@ impl Lab {
     }
 
     fn lab_command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(&self.setup.agent);
+        let mut command = command_of(&self.setup.agent);
         command.arg("lab");
         if let Some(network) = &self.network {
             command.arg("--network").arg(network);
@@ -518,4 +518,57 @@ fn free_ports<const N: usize>() -> io::Result<[u16; N]> {
 /// Returns the program of a `lab peer`, which starts it before its guard.
 fn program_of(peer: u32) -> Option<u32> {
     tree_of(peer).get(1).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Starts a program of a lab whose agent is a script that prints its environment.
+    async fn environment_of_program(user: Option<User>) -> Vec<String> {
+        let parent = tempfile::tempdir().unwrap();
+        let agent = parent.path().join("agent");
+        std::fs::write(&agent, "#!/bin/sh\nexec env\n").unwrap();
+        std::fs::set_permissions(&agent, Permissions::from_mode(0o755)).unwrap();
+        let lab = Lab {
+            targets: Targets::default(),
+            programs: Vec::new(),
+            setup: LabSetup { agent, folders: Vec::new() },
+            network: None,
+            processes: Vec::new(),
+            folder: LabFolder::create(parent.path()).unwrap(),
+            certificate: PathBuf::new(),
+            user,
+            host: "bench.localhost".to_owned(),
+            secret: String::new(),
+            workers: 2,
+            response: LabApp {
+                response_bytes: 13,
+                response_delay: Duration::ZERO,
+                error_every: 0,
+                serves_probes: false,
+                speaks_grpc: false,
+            },
+        };
+        let values = Values { folder: parent.path().to_owned(), ..lab.values(loopback(1)) };
+        let filled =
+            FilledProgram { values, config: PathBuf::new(), environment: &[("GODOXY_API_USER", "lab-@WORKERS@")] };
+        let mut command = lab.program_command(Path::new("/bin/true"), &filled, &[]).unwrap();
+        let output = command.output().await.unwrap();
+        String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect()
+    }
+
+    #[tokio::test]
+    async fn a_program_gets_its_own_variables_and_no_others_of_the_agent() {
+        // Cargo gives tests variables that no program needs.
+        assert!(std::env::var_os("CARGO_MANIFEST_DIR").is_some());
+        let own = environment_of_program(None).await;
+        let agents = |name: &str| format!("{name}={}", std::env::var(name).unwrap());
+        for line in [agents("PATH"), agents("HOME"), "LANG=C.UTF-8".to_owned(), "GODOXY_API_USER=lab-2".to_owned()] {
+            assert!(own.contains(&line), "{line}: {own:?}");
+        }
+        assert!(!own.iter().any(|line| line.starts_with("CARGO")), "{own:?}");
+        let other = environment_of_program(Some(User { uid: 1, gid: 1 })).await;
+        assert!(other.iter().any(|line| line.starts_with("HOME=") && line.ends_with("/run")), "{other:?}");
+    }
 }

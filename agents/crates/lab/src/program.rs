@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
-use aws_lc_rs::digest::{SHA256, digest};
+use fairlead_fetch::Digest;
 use fairlead_model::LabApp;
 use tokio::process::Command;
 use tokio::time::timeout;
@@ -15,8 +15,8 @@ use tokio::time::timeout;
 const SYSTEM_FOLDERS: [&str; 3] = ["/usr/sbin", "/usr/local/sbin", "/usr/local/bin"];
 const VERSION_CHARS_MAX: usize = 120;
 const VERSION_TIMEOUT: Duration = Duration::from_secs(10);
-/// Bytes of a digest that stand for a version.
-const DIGEST_BYTES: usize = 8;
+/// Hexadecimal digits of a digest that stand for a version.
+const DIGEST_DIGITS: usize = 16;
 
 /// Program with its configuration. Names between at signs are those of `Values`.
 #[derive(Debug, Clone, Copy)]
@@ -40,6 +40,18 @@ pub(crate) fn replaced(text: &str, replacements: Replacements) -> String {
     replacements.iter().fold(text.to_owned(), |text, (from, to)| text.replace(from, to))
 }
 
+/// Variables of the agent that its lab passes on: folders of programs, of their libraries and modules, and of files. A proxy from
+/// an archive, Uvicorn from pip and Puma from gem start only with theirs.
+const INHERITED: [&str; 7] = ["PATH", "HOME", "TMPDIR", "LD_LIBRARY_PATH", "PYTHONPATH", "GEM_HOME", "GEM_PATH"];
+
+/// Returns a command without the agent's environment, which may hold tokens and passwords, but with what programs need of it.
+pub(crate) fn command_of(program: &Path) -> Command {
+    let mut command = Command::new(program);
+    command.env_clear().env("LANG", "C.UTF-8");
+    command.envs(INHERITED.iter().filter_map(|name| Some((*name, std::env::var_os(name)?))));
+    command
+}
+
 /// Number of routes beside the measured one in Fairlead's table.
 const OTHER_ROUTES: usize = 999;
 
@@ -57,12 +69,11 @@ impl LabProgram {
     /// Returns the first line with a digit that the program prints as its version, or the digest of one that prints none.
     pub(crate) async fn version(&self, program: &Path) -> std::io::Result<String> {
         if self.version.is_empty() {
-            let bytes = tokio::fs::read(program).await?;
-            let digest = digest(&SHA256, &bytes);
-            let hex = digest.as_ref().iter().take(DIGEST_BYTES).map(|byte| format!("{byte:02x}"));
-            return Ok(format!("sha256:{}", hex.collect::<String>()));
+            let program = program.to_owned();
+            let hex = tokio::task::spawn_blocking(move || Digest::hex_of(&program)).await??;
+            return Ok(format!("sha256:{}", hex.chars().take(DIGEST_DIGITS).collect::<String>()));
         }
-        let output = Command::new(program).args(self.version).stdin(Stdio::null()).kill_on_drop(true).output();
+        let output = command_of(program).args(self.version).stdin(Stdio::null()).kill_on_drop(true).output();
         let output = timeout(VERSION_TIMEOUT, output).await??;
         let text = [output.stdout, output.stderr].concat();
         let text = String::from_utf8_lossy(&text);
@@ -134,4 +145,44 @@ impl Values {
 fn other_routes() -> String {
     let route = |number| format!("[[routes]]\nhost = \"other-{number}.localhost\"\npath = \"/\"\napp = \"bench\"\n");
     (0..OTHER_ROUTES).map(route).collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_version_is_read_without_the_variables_of_the_agent() {
+        // Cargo gives tests variables that no program needs.
+        assert!(std::env::var_os("CARGO_MANIFEST_DIR").is_some());
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("proxy");
+        std::fs::write(&file, "#!/bin/sh\necho 1 ${PATH:+path} $CARGO_MANIFEST_DIR\n").unwrap();
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let program =
+            LabProgram { name: "proxy", version: &["--version"], files: &[], arguments: &[], environment: &[] };
+        assert_eq!(program.version(&file).await.unwrap(), "1 path");
+    }
+
+    /// Most memory that this process has had.
+    fn memory_peak_bytes() -> u64 {
+        let status = std::fs::read_to_string("/proc/self/status").unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+        line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() * 1024
+    }
+
+    #[tokio::test]
+    async fn a_program_without_a_version_is_never_whole_in_memory() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let program = LabProgram { name: "proxy", version: &[], files: &[], arguments: &[], environment: &[] };
+        assert_eq!(program.version(file.path()).await.unwrap(), "sha256:e3b0c44298fc1c14");
+        let size = 1 << 28;
+        file.as_file().set_len(size).unwrap();
+        let before = memory_peak_bytes();
+        assert_eq!(program.version(file.path()).await.unwrap(), "sha256:a6d72ac7690f53be");
+        let grown = memory_peak_bytes() - before;
+        assert!(grown < size / 2, "{grown}");
+    }
 }

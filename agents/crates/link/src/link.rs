@@ -115,6 +115,9 @@ pub struct LinkEnds {
     pub pushes: PushSender,
     /// True while a session is open.
     pub connected: watch::Receiver<bool>,
+    /// True from the first verified desired state of a session until the session ends. A gateway can welcome an agent without
+    /// any state that the control plane signed, so only this proves that its orders arrive.
+    pub state_verified: watch::Receiver<bool>,
     /// Log queries of the control plane.
     pub log_requests: mpsc::UnboundedReceiver<LogRequest>,
     /// Log answers. The channel blocks while the connection is slow; without an open session answers are dropped.
@@ -141,6 +144,7 @@ pub struct Link {
     report: watch::Receiver<Option<agent::Report>>,
     pushes: mpsc::Receiver<push::Body>,
     connected: watch::Sender<bool>,
+    state_verified: watch::Sender<bool>,
     log_requests: mpsc::UnboundedSender<LogRequest>,
     log_answers: mpsc::Receiver<agent::LogLines>,
     inspect_requests: mpsc::UnboundedSender<InspectRequest>,
@@ -178,6 +182,7 @@ impl Link {
         let (report_end, report) = watch::channel(None);
         let (pushes_end, pushes) = PushSender::channel(PUSH_QUEUE);
         let (connected, connected_end) = watch::channel(false);
+        let (state_verified, state_verified_end) = watch::channel(false);
         let (log_requests, log_requests_end) = mpsc::unbounded_channel();
         let (log_answers_end, log_answers) = mpsc::channel(ANSWER_QUEUE);
         let (inspect_requests, inspect_requests_end) = mpsc::unbounded_channel();
@@ -189,6 +194,7 @@ impl Link {
             report: report_end,
             pushes: pushes_end,
             connected: connected_end,
+            state_verified: state_verified_end,
             log_requests: log_requests_end,
             log_answers: log_answers_end,
             inspect_requests: inspect_requests_end,
@@ -206,6 +212,7 @@ impl Link {
             report,
             pushes,
             connected,
+            state_verified,
             log_requests,
             log_answers,
             inspect_requests,
@@ -225,6 +232,7 @@ impl Link {
             let began = Instant::now();
             let ended = self.connection(&shutdown).await;
             let was_open = self.connected.send_replace(false);
+            self.state_verified.send_replace(false);
             self.query_logs(LogRequest::CancelAll);
             self.inspect(InspectRequest::CancelAll);
             while self.log_answers.try_recv().is_ok() {}
@@ -392,9 +400,11 @@ impl Link {
             Ok(StateDecision::Accepted(state)) => {
                 tracing::info!(version = %state.version, "desired state accepted");
                 self.desired.send_replace(AcceptedState { state: Some(Arc::from(state)), refused: None });
+                self.state_verified.send_replace(true);
             }
             Ok(StateDecision::Unchanged) => {
                 self.desired.send_if_modified(|desired| desired.refused.take().is_some());
+                self.state_verified.send_replace(true);
             }
             Err(refusal) => {
                 let refused = Some((refusal.code(), refusal.to_string()));

@@ -214,6 +214,29 @@ async fn a_gateway_that_breaks_the_protocol_or_hangs_up_is_dialled_again() {
 }
 
 #[tokio::test]
+async fn only_a_session_with_a_verified_state_proves_the_control_plane() {
+    let gateway = Gateway::bind().await;
+    let (_dir, folders, config) = enrolled(&gateway).await;
+    let mut agent = Agent::start(&config, &folders);
+    // The second session holds the same state, which counts as well.
+    for _ in 0..2 {
+        let mut peer = gateway.session(3, 0).await;
+        agent.ends.connected.wait_for(|connected| *connected).await.unwrap();
+        assert!(!*agent.ends.state_verified.borrow());
+        let mut unsigned = peer.signed(3, "srv_fake");
+        unsigned.signature[0] ^= 1;
+        peer.send(FromGateway::State(unsigned)).await;
+        assert_eq!(agent.refused().await, "state.bad_signature");
+        assert!(!*agent.ends.state_verified.borrow());
+        peer.send(FromGateway::State(peer.signed(3, "srv_fake"))).await;
+        agent.ends.state_verified.wait_for(|verified| *verified).await.unwrap();
+        drop(peer);
+        agent.ends.state_verified.wait_for(|verified| !verified).await.unwrap();
+    }
+    agent.stop().await;
+}
+
+#[tokio::test]
 async fn a_log_query_and_its_answer_cross_the_link_and_an_outage_ends_both() {
     let gateway = Gateway::bind().await;
     let (_dir, folders, config) = enrolled(&gateway).await;

@@ -41,6 +41,11 @@ test('a verdict needs every round, and a load that ended early has failed', () =
   expect(judgeGate(gate(limits), [], true).outcome).toBe('failed');
 });
 
+test('a result shows no query of the path, which may hold a token', () => {
+  expect(judgeGate({ ...gate(limits), path: '/health?token=canary' }, [], false).path).toBe('/health?[redacted]');
+  expect(judgeGate({ ...gate(limits), path: '/health' }, [], false).path).toBe('/health');
+});
+
 test('a verdict reads as a sentence with its figures', () => {
   const all = readGateRows([row(0), row(1)], []);
   expect(describeGate(judgeGate(gate(limits), all, true))).toBe(

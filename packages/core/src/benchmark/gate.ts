@@ -3,6 +3,7 @@
 import { type BenchmarkRow, NetworkPath } from '@fairlead/contract/agent';
 import { histogramFromWire, quantileMs } from '@fairlead/contract/histogram';
 import { z } from 'zod';
+import { withoutQuery } from './load.ts';
 import {
   type GateResult,
   type GateThreshold,
@@ -84,7 +85,7 @@ export function judgeGate(settings: GateSettings, stored: unknown, hasEnded: boo
   const thresholds = isComplete ? evaluateGate(settings.thresholds, rows, liveRows) : [];
   const passed = thresholds.every((result) => result.passed);
   return {
-    path: settings.path,
+    path: withoutQuery(settings.path),
     concurrency: settings.concurrency,
     durationMs: settings.durationMs,
     rounds: settings.rounds,

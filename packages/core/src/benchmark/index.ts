@@ -15,7 +15,7 @@ export { listBenchmarkFilters, listBenchmarks } from './list-benchmarks.ts';
 export { copiesRelease, mayChangeData, redactPlan } from './load.ts';
 export { pruneBenchmarks } from './prune-benchmarks.ts';
 export { publishBenchmark, unpublishBenchmark } from './publish-benchmark.ts';
-export { lockDistributedRuns } from './queue.ts';
+export { lockRuns } from './queue.ts';
 export { recordBenchmarks } from './record-benchmarks.ts';
 export * from './schema.ts';
 export { updateBenchmark } from './update-benchmark.ts';

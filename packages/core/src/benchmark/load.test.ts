@@ -81,6 +81,14 @@ test('the path of a plan loses its query as those of its requests do', () => {
   expect(redactPlan({ ...full, path: '/plain' }).path).toBe('/plain');
 });
 
+test('a path loses its fragment, with or without a query', () => {
+  for (const path of ['/a#canary', '/a#canary?b', '/a?b#canary', '/a#']) {
+    const redacted = redactPlan({ ...plan([]), path });
+    expect(redacted.path, path).toBe('/a?[redacted]');
+    expect(isRedacted(redacted), path).toBe(true);
+  }
+});
+
 test('the description has the share of each method, and nothing of paths, headers and bodies', () => {
   const mixed = plan(
     [

@@ -139,9 +139,9 @@ export function redactPlan<Plan extends PlanRequests>(plan: Plan): Plan {
   return { ...plan, path: withoutQuery(plan.path), load: { ...plan.load, requests } };
 }
 
-/** Never longer than a path may be. */
-function withoutQuery(path: string): string {
-  const at = path.indexOf('?');
+/** Returns the path with its query and fragment redacted. Never longer than a path may be. */
+export function withoutQuery(path: string): string {
+  const at = path.search(/[?#]/);
   return at === -1 ? path : path.slice(0, Math.min(at, PATH_CHARS_MAX - REDACTED_QUERY.length)) + REDACTED_QUERY;
 }
 

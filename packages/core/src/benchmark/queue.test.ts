@@ -4,7 +4,7 @@ import { BenchmarkStatusSchema, WorkState } from '@fairlead/contract/agent';
 import type { AppId, RunId } from '@fairlead/contract/ids';
 import { type TestDatabase, testDatabase } from '@fairlead/db/testing';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { type TestWorld, testWorld } from '../testing/index.ts';
+import { builtStatus, type TestWorld, testWorld } from '../testing/index.ts';
 import { benchmarkPlanSchema, cancelBenchmark, createBenchmark, failOverdueBenchmarks, getBenchmark } from './index.ts';
 import { timeLimitMs } from './plan.ts';
 
@@ -62,6 +62,30 @@ test('a cancelled run leaves the queue, and the next one moves up', async () => 
   await world.tenant((ctx) => cancelBenchmark(ctx, { runId: second }));
   expect(await queueOf(first, second, third)).toEqual(['queued behind 0', 'cancelled', 'queued behind 1']);
   expect((await world.desired()).benchmarks.map(({ runId }) => runId)).toEqual([first, third]);
+});
+
+test('a report locks its runs before it gives a server a new state, as the sweep does', async () => {
+  const { deploymentId } = await world.createApp('Sale', { host: 'sale.example.test' });
+  await world.advance(deploymentId ?? '');
+  const runId = await start();
+  await report([runId, WorkState.RUNNING]);
+  let reported: Promise<void> | undefined;
+  await world.system(async ({ tx }) => {
+    await tx.$queryRaw`SELECT id FROM benchmark_run WHERE id = ${runId} FOR UPDATE`;
+    // The end of the build gives the server a new state, in the same transaction in which the run ends.
+    reported = world.report({
+      builds: [builtStatus(deploymentId ?? '')],
+      benchmarks: [create(BenchmarkStatusSchema, { runId, state: WorkState.SUCCEEDED })],
+    });
+    await expect
+      .poll(() => tx.$queryRaw`SELECT pid FROM pg_stat_activity WHERE pg_backend_pid() = ANY(pg_blocking_pids(pid))`)
+      .toHaveLength(1);
+    const free = tx.$queryRaw`SELECT id FROM server WHERE id = ${world.serverId} FOR UPDATE NOWAIT`;
+    await expect(free).resolves.toHaveLength(1);
+  });
+  await reported;
+  expect(await queueOf(runId)).toEqual(['succeeded']);
+  await world.finish(deploymentId ?? '');
 });
 
 test('a queue is bounded', async () => {

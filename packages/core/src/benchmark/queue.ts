@@ -47,14 +47,16 @@ async function lockQueue(ctx: OrganizationCtx, serverId: string, appId: string):
 }
 
 /**
- * Locks the distributed runs of a server. What gives servers a new state and then advances such a run takes this lock first: the
- * report of another server locks the run before it does the same.
+ * Locks the runs of a server, in the order in which the sweep locks those of all servers. Invariant: a transaction locks runs before
+ * it gives a server a new state, as the sweep and the reports of other servers do. In another order, two of them could wait for
+ * each other.
  */
-export async function lockDistributedRuns({ tx, organizationId }: OrganizationCtx, serverId: string): Promise<void> {
+export async function lockRuns({ tx, organizationId }: OrganizationCtx, serverId: string): Promise<void> {
   await tx.$queryRaw`
     SELECT run.id FROM benchmark_run AS run
-    WHERE run.organization_id = ${organizationId} AND run.state IN ('queued', 'running') AND EXISTS (
-      SELECT FROM benchmark_run_server AS server WHERE server.run_id = run.id AND server.server_id = ${serverId})
+    WHERE run.organization_id = ${organizationId} AND run.state IN ('queued', 'running') AND (
+      run.server_id = ${serverId} OR EXISTS (
+        SELECT FROM benchmark_run_server AS server WHERE server.run_id = run.id AND server.server_id = ${serverId}))
     ORDER BY run.created_at, run.id FOR UPDATE OF run`;
 }
 

@@ -6,7 +6,7 @@ import { errorTable, isErrorCode } from '@fairlead/contract/errors';
 import { clipText, notifyChange, type OrganizationCtx } from '../kernel/index.ts';
 import { endFactsOf, outcomeOfRun } from './end-run.ts';
 import { enqueueEvents } from './enqueue-events.ts';
-import { advanceQueues } from './queue.ts';
+import { advanceQueues, lockRuns } from './queue.ts';
 import { recordPart } from './record-part.ts';
 import { type BenchmarkState, type StoredPlan, storedPlanSchema } from './schema.ts';
 import { programsOf, storeRows } from './store-rows.ts';
@@ -28,6 +28,8 @@ export async function recordBenchmarks(ctx: OrganizationCtx, input: BenchmarkRep
   if (input.statuses.length === 0) return;
   const { tx, organizationId } = ctx;
   const now = ctx.clock.now();
+  // All of them, because the end of the first gives servers a new state.
+  await lockRuns(ctx, input.serverId);
   const runs = await tx.benchmarkRun.findMany({
     where: {
       organizationId,

@@ -4,7 +4,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type BuildStatus, type RolloutStatus, StepState } from '@fairlead/contract/agent';
 import type { Capability } from '@fairlead/contract/capabilities';
-import { lockDistributedRuns, readGateRows } from '../benchmark/index.ts';
+import { lockRuns, readGateRows } from '../benchmark/index.ts';
 import { listensOnSocket, loadSettings, type Settings } from '../config/index.ts';
 import { missingCapabilityMessage } from '../desired-state/index.ts';
 import { touchReport } from '../github/index.ts';
@@ -49,8 +49,8 @@ export async function recordWork(ctx: OrganizationCtx, input: WorkReport): Promi
   });
   if (mine.length === 0) return;
   await lockApps(ctx, [...new Set(mine.map(({ appId }) => appId))]);
-  // The same report may advance one.
-  await lockDistributedRuns(ctx, serverId);
+  // The same report may advance one after a deployment has given servers a new state.
+  await lockRuns(ctx, serverId);
   const rows = await findUnfinished(ctx, { id: { in: mine.map(({ id }) => id) } }, activeDeploymentStates);
   const builds = new Map(input.builds.map((status) => [status.deploymentId, status]));
   const rollouts = new Map(input.rollouts.map((status) => [status.deploymentId, status]));

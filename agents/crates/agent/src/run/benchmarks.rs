@@ -28,7 +28,8 @@ use super::router::ServedTable;
 /// Time in which an app drains and stops.
 const SLEEP_TIMEOUT: Duration = Duration::from_secs(60);
 /// Time without the control plane after which a part of a distributed run ends, because a cancel can't reach this server.
-/// The control plane fails the run after 15 seconds; a lost connection normally comes back sooner.
+/// It lasts until a verified desired state: a gateway alone can welcome, but no cancel comes from it. The control plane fails
+/// the run after 15 seconds; a lost connection normally comes back sooner.
 const DISCONNECTED_MAX: Duration = Duration::from_secs(30);
 
 /// Event of the running benchmark.
@@ -76,8 +77,8 @@ pub(crate) struct Benchmarks {
     events: mpsc::UnboundedSender<BenchmarkEvent>,
     lab: LabSetup,
     sleeper: AppSleeper,
-    /// True while the agent is connected to the control plane.
-    connected: watch::Receiver<bool>,
+    /// True while a session is open in which a desired state was verified.
+    state_verified: watch::Receiver<bool>,
 }
 
 /// Puts apps to sleep for the scenario wake.
@@ -112,10 +113,10 @@ impl Benchmarks {
         turns: MeasurementTurns,
         lab: LabSetup,
         sleeper: AppSleeper,
-        connected: watch::Receiver<bool>,
+        state_verified: watch::Receiver<bool>,
     ) -> (Self, mpsc::UnboundedReceiver<BenchmarkEvent>) {
         let (events, receiver) = mpsc::unbounded_channel();
-        (Self { running: None, turns, events, lab, sleeper, connected }, receiver)
+        (Self { running: None, turns, events, lab, sleeper, state_verified }, receiver)
     }
 
     /// Cancels a run that desired state no longer lists and starts the next one. `targets` returns the current addresses of an
@@ -231,19 +232,22 @@ impl Benchmarks {
         let (orders, next_order) = watch::channel(order_of(&plan));
         let (events, token) = (self.events.clone(), cancel.clone());
         let (setup, turns, sleeper) = (self.lab.clone(), self.turns.clone(), self.sleeper.clone());
-        let connected = self.connected.clone();
+        let state_verified = self.state_verified.clone();
         let task = tokio::spawn(async move {
             let mut reporter = Reporter { events: events.clone(), key: plan.key.clone(), sleeper };
             let outcome = match (plan.lab, &plan.part) {
                 (None, None) => resume_plan(&plan, &targets, done, &turns, token, &mut reporter).await,
                 (_, Some(part)) => {
                     let place = PartPlace { plan: &plan, part, local: &targets };
-                    tokio::select! {
-                        outcome = run_part(place, done, next_order, &turns, token, &mut reporter) => outcome,
-                        () = disconnected(connected) => Err(BenchError::Part(format!(
-                            "It had no connection to the control plane for {} s", DISCONNECTED_MAX.as_secs()
-                        ))),
-                    }
+                    let stop = token.child_token();
+                    let run = run_part(place, done, next_order, &turns, stop.clone(), &mut reporter);
+                    let lost = disconnected(state_verified);
+                    run_until(run, lost, &stop).await.unwrap_or_else(|()| {
+                        Err(BenchError::Part(format!(
+                            "It had no connection to the control plane for {} s",
+                            DISCONNECTED_MAX.as_secs()
+                        )))
+                    })
                 }
                 (Some(app), None) => {
                     let run = LabRun { setup: &setup, plan: &plan, app, events: &events, turns: &turns };
@@ -282,12 +286,11 @@ impl LabRun<'_> {
         };
         let copy = copy.map_err(BenchError::Copy)?;
         let upstream = LabCopy { address: copy.address, pid: copy.pid, network: copy.network.clone() };
-        let outcome = tokio::select! {
-            outcome = self.measure_in_lab(Some(upstream), done, cancel, reporter) => outcome,
-            end = copy.ended() => Err(BenchError::Copy(end)),
-        };
+        let stop = cancel.child_token();
+        let run = self.measure_in_lab(Some(upstream), done, stop.clone(), reporter);
+        let outcome = run_until(run, copy.ended(), &stop).await;
         copy.stop().await;
-        outcome
+        outcome.unwrap_or_else(|end| Err(BenchError::Copy(end)))
     }
 
     async fn measure_in_lab(
@@ -340,10 +343,27 @@ impl RunObserver for Reporter {
     }
 }
 
-/// Returns once the agent was disconnected from the control plane for `DISCONNECTED_MAX`.
-async fn disconnected(mut connected: watch::Receiver<bool>) {
-    while connected.wait_for(|connected| !connected).await.is_ok() {
-        match timeout(DISCONNECTED_MAX, connected.wait_for(|connected| *connected)).await {
+/// Returns the outcome of `run`, or the error of `end` if that comes first. Invariant: `run` has then ended too, by the
+/// cancellation of `stop`. A dropped run would free its turn while its workers still send.
+async fn run_until<T, E>(
+    run: impl Future<Output = T>,
+    end: impl Future<Output = E>,
+    stop: &CancellationToken,
+) -> Result<T, E> {
+    tokio::pin!(run);
+    let error = tokio::select! {
+        outcome = &mut run => return Ok(outcome),
+        error = end => error,
+    };
+    stop.cancel();
+    run.await;
+    Err(error)
+}
+
+/// Returns once the agent got no verified desired state for `DISCONNECTED_MAX` after the end of its last session.
+async fn disconnected(mut state_verified: watch::Receiver<bool>) {
+    while state_verified.wait_for(|verified| !verified).await.is_ok() {
+        match timeout(DISCONNECTED_MAX, state_verified.wait_for(|verified| *verified)).await {
             Ok(Ok(_)) => {}
             // The agent is stopping.
             Ok(Err(_)) => break,
@@ -417,14 +437,34 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
+    async fn a_lost_run_keeps_its_turn_until_its_load_has_ended() {
+        let turn = tokio::sync::Mutex::new(());
+        let parent = CancellationToken::new();
+        let stop = parent.child_token();
+        let load = async {
+            let _turn = turn.try_lock().unwrap();
+            stop.cancelled().await;
+            tokio::time::sleep(Duration::from_secs(2)).await;
+        };
+        let begun = tokio::time::Instant::now();
+        assert_eq!(run_until(load, std::future::ready("lost"), &stop).await, Err("lost"));
+        assert_eq!(begun.elapsed(), Duration::from_secs(2));
+        assert!(turn.try_lock().is_ok());
+        // The run itself is not cancelled, so its outcome is saved.
+        assert!(!parent.is_cancelled());
+        let ended = run_until(std::future::ready(1), std::future::pending::<()>(), &parent).await;
+        assert_eq!((ended, parent.is_cancelled()), (Ok(1), false));
+    }
+
+    #[tokio::test(start_paused = true)]
     async fn a_part_ends_after_a_while_without_the_control_plane() {
-        let (link, connected) = watch::channel(true);
-        let end = disconnected(connected);
+        let (link, state_verified) = watch::channel(true);
+        let end = disconnected(state_verified);
         tokio::pin!(end);
         let moment = Duration::from_secs(1);
         assert!(timeout(DISCONNECTED_MAX * 9, &mut end).await.is_err());
         for _ in 0..3 {
-            // Each connection that comes back in time starts the wait again.
+            // Each verified state that comes in time starts the wait again.
             link.send_replace(false);
             assert!(timeout(DISCONNECTED_MAX - moment, &mut end).await.is_err());
             link.send_replace(true);
@@ -436,8 +476,8 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn an_agent_that_stops_ends_no_part() {
-        let (link, connected) = watch::channel(false);
+        let (link, state_verified) = watch::channel(false);
         drop(link);
-        assert!(timeout(DISCONNECTED_MAX * 2, disconnected(connected)).await.is_err());
+        assert!(timeout(DISCONNECTED_MAX * 2, disconnected(state_verified)).await.is_err());
     }
 }
