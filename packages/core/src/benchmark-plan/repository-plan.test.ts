@@ -101,6 +101,16 @@ test('a change of the file pauses the schedule, which outlives the file', async 
   await world.tenant((ctx) => deletePlan(ctx, { planId }));
 });
 
+test('the audit log says that the file changed a query, without its text', async () => {
+  const appId = await createApp();
+  await build(appId, file('Nightly', { path: '/search?token=first' }));
+  await build(appId, file('Nightly', { path: '/search?token=second' }));
+  const [plan] = await plans(appId);
+  const events = (await auditEventsOf(world)).filter(({ targetId }) => targetId === plan?.id);
+  expect(events.at(-1)).toMatchObject({ action: 'benchmark.update_plan', after: { changedValues: ['query'] } });
+  expect(JSON.stringify(events)).not.toContain('token=');
+});
+
 test('an app with all its plans gets none of a repository', async () => {
   const appId = await createApp();
   const plan = benchmarkPlanSchema.parse({});
