@@ -2,6 +2,7 @@
 import { type AppId, type BenchmarkPlanId, newId, parseId, type ServerId } from '@fairlead/contract/ids';
 import { type TestDatabase, testDatabase } from '@fairlead/db/testing';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { listAudit } from '../audit/index.ts';
 import { benchmarkPlanSchema, createBenchmark, getBenchmark } from '../benchmark/index.ts';
 import { updateEnvironment } from '../environment/index.ts';
 import { forOrganization } from '../kernel/index.ts';
@@ -127,6 +128,8 @@ test('a run of the plan has its load servers, and no others under its name', asy
   const { runId } = await start([west, east]);
   const { planName, servers } = await world.tenant((ctx) => getBenchmark(ctx, { runId }));
   expect([planName, servers.map(({ name }) => name).slice(1)]).toEqual(['Nightly', ['west', 'east']]);
+  const { items } = await world.tenant((ctx) => listAudit(ctx, { limit: 1 }));
+  expect(items[0]?.names).toMatchObject({ [east]: 'east', [west]: 'west' });
 });
 
 test('a schedule runs with the load servers', async () => {
