@@ -8,7 +8,7 @@ import { useTRPC } from '../../api/trpc.tsx';
 import type { SavedPlan, ServerSummary } from '../../api/types.ts';
 import { serverLabel } from '../../common/server/server-options.tsx';
 
-const DELETED = 'A chosen server was deleted. Remove it, or choose others.';
+const DELETED = 'A chosen server was deleted. Uncheck it.';
 
 export interface LoadServerFieldsProps {
   readonly plan: BenchmarkPlan;
