@@ -1,4 +1,5 @@
-// Rules of starting a benchmark, and of saving and scheduling its plan. Scenarios that act on an app or on its server need what the same action needs elsewhere.
+// Rules of starting a benchmark, and of saving and scheduling its plan. Scenarios that act on an app or on its server need what
+// the same action needs elsewhere.
 import type { CreateBenchmarkInput } from '@fairlead/core/benchmark';
 import { copiesRelease, mayChangeData } from '@fairlead/core/benchmark/load';
 import type {

@@ -111,6 +111,14 @@ test('the audit log says that the file changed a query, without its text', async
   expect(JSON.stringify(events)).not.toContain('token=');
 });
 
+test('a file with headers in any order is unchanged in the next build', async () => {
+  const appId = await createApp();
+  const requests = [{ method: 'GET', path: '/', headers: { 'Accept-Language': 'en', Accept: 'text/html' } }];
+  await build(appId, file('Nightly', { load: { requests } }));
+  await build(appId, file('Nightly', { load: { requests } }));
+  expect(await plans(appId)).toMatchObject([{ version: 1 }]);
+});
+
 test('an app with all its plans gets none of a repository', async () => {
   const appId = await createApp();
   const plan = benchmarkPlanSchema.parse({});

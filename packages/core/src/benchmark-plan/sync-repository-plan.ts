@@ -1,5 +1,6 @@
 // Keeps the saved plan of an app and environment equal to fairlead.bench.json in the source of its newest release.
 // Invariant: a plan of a member is never overwritten or deleted, load servers stay, and a bad file stops no deployment.
+import { isDeepStrictEqual } from 'node:util';
 import { newId } from '@fairlead/contract/ids';
 import { changedFields, recordAudit } from '../audit/index.ts';
 import { isUniqueViolation, type OrganizationCtx, withSavepoint } from '../kernel/index.ts';
@@ -167,8 +168,8 @@ function readDocument(content: string): ReadDocument {
   return { document: null, problem: `${at}${first?.message ?? 'it is invalid.'}` };
 }
 
-/** Compares parsed plans, because PostgreSQL reorders the keys of a stored object. */
+/** Compares parsed plans without the order of keys, which PostgreSQL changes in a stored object. */
 function isSame(stored: unknown, plan: PlanDocument['plan']): boolean {
   const known = planDocumentSchema.shape.plan.safeParse(stored);
-  return known.success && JSON.stringify(known.data) === JSON.stringify(plan);
+  return known.success && isDeepStrictEqual(known.data, plan);
 }

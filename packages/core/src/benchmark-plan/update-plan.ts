@@ -1,6 +1,7 @@
 // Renames a saved plan, replaces its content or its load servers, unless another member changed it first.
+import type { ServerId } from '@fairlead/contract/ids';
 import { changedFields, recordAudit } from '../audit/index.ts';
-import { benchmarkPlanSchema, requireDistributable } from '../benchmark/index.ts';
+import { type BenchmarkPlan, benchmarkPlanSchema, requireDistributable } from '../benchmark/index.ts';
 import { AppError, type Ctx, isUniqueViolation } from '../kernel/index.ts';
 import { requirePlacement } from '../placement/index.ts';
 import { changedPlanFields } from './audited-plan.ts';
@@ -52,19 +53,25 @@ export async function updatePlan(ctx: Ctx, input: UpdatePlanInput): Promise<Save
 const none = { before: {}, after: {} };
 
 /** Returns the changed names of load servers. Kept servers are checked by each run, so one that is gone stops no other change. */
-async function changedServers(
-  ctx: Ctx,
-  before: LockedPlan,
-  { plan = benchmarkPlanSchema.parse(before.plan), loadServerIds }: UpdatePlanInput,
-) {
+async function changedServers(ctx: Ctx, before: LockedPlan, { plan, loadServerIds }: UpdatePlanInput) {
   if (loadServerIds === undefined) {
-    requireDistributable(plan, before.loadServerIds);
+    if (plan !== undefined) requireDistributable(plan, before.loadServerIds);
     return none;
   }
-  const placement = await requirePlacement(ctx, before);
   const names = await loadServerNames(ctx, before.loadServerIds);
   return changedFields(
     { loadServers: before.loadServerIds.map((id) => names.get(id) ?? id) },
-    { loadServers: await requireLoadServers(ctx, { ...placement, plan, loadServerIds }) },
+    { loadServers: await namesOfChosen(ctx, before, plan ?? benchmarkPlanSchema.parse(before.plan), loadServerIds) },
   );
+}
+
+/** Without load servers it needs no placement, so they can be removed after the app has left the environment. */
+async function namesOfChosen(
+  ctx: Ctx,
+  where: LockedPlan,
+  plan: BenchmarkPlan,
+  loadServerIds: readonly ServerId[],
+): Promise<string[]> {
+  if (loadServerIds.length === 0) return [];
+  return await requireLoadServers(ctx, { ...(await requirePlacement(ctx, where)), plan, loadServerIds });
 }
