@@ -1,5 +1,5 @@
-// Browser tests of a benchmark with load servers: the form, the run with the part of each server, and one that fails. Runs
-// after product.spec.ts. The load servers are fake agents, which send no requests.
+// Browser tests of a benchmark with load servers: the form, the run with the part of each server, a saved plan, and a run that
+// fails. Runs after product.spec.ts. The load servers are fake agents, which send no requests.
 import { create, fromBinary } from '@bufbuild/protobuf';
 import {
   type BenchmarkPlan,
@@ -163,6 +163,41 @@ test('the run shows the part of each server, and marks a saturated generator', a
   await expect(results.getByRole('row').last()).toContainText(/2\.41\s*saturated/);
   await expect(page.getByText('Network path: Between servers.', { exact: false })).toBeVisible();
   await checkAppearance(page);
+});
+
+test('a plan is saved with its load servers, and starts with them from the list', async () => {
+  const { dialog, servers } = await fillForm();
+  await dialog.getByLabel('Concurrency').fill('5');
+  await dialog.getByRole('button', { name: 'Save as plan' }).click();
+  await dialog.getByLabel('Plan name').fill('Shared load');
+  await dialog.getByRole('button', { name: 'Save plan' }).click();
+  const chosen = dialog.getByLabel('Plan', { exact: true });
+  await expect(chosen).toHaveValue(/^bpl_/);
+  // With other load servers it is not the saved plan, until it is chosen again.
+  await servers.getByLabel('load-west').uncheck();
+  await expect(chosen).toHaveValue('');
+  await chosen.selectOption('Shared load');
+  await expect(servers.getByLabel('load-west')).toBeChecked();
+
+  await page.goto(`/${ORGANIZATION}/benchmarks/plans`);
+  const row = page.getByRole('row').filter({ hasText: 'Shared load' });
+  await expect(row).toContainText('Load from load-east, load-west');
+  await checkAppearance(page);
+  await page.getByRole('button', { name: 'Actions for Shared load' }).click();
+  await page.getByRole('menuitem', { name: 'Edit', exact: true }).click();
+  const edit = page.getByRole('dialog', { name: 'Edit Shared load' });
+  await edit.getByRole('group', { name: 'Load servers' }).getByLabel('load-west').uncheck();
+  await checkAppearance(page);
+  await edit.getByRole('button', { name: 'Save plan' }).click();
+  await expect(row).not.toContainText('load-west');
+
+  await row.getByRole('link', { name: 'Shared load' }).click();
+  await expect(servers.getByLabel('load-east')).toBeChecked();
+  await expect(servers.getByLabel('load-west')).not.toBeChecked();
+  await dialog.getByRole('button', { name: 'Start', exact: true }).click();
+  await expect(page.getByText('Plan Shared load', { exact: true })).toBeVisible();
+  await expect(page.getByText('load from load-east', { exact: false })).toBeVisible();
+  await expect(page.getByText('Succeeded', { exact: true })).toBeVisible(MEASURED);
 });
 
 test('a load server that fails ends the run, and the page names it', async () => {

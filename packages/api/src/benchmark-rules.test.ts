@@ -1,4 +1,5 @@
-// Tests that scenarios which act on an app or its server need what the same action needs elsewhere.
+// Tests that scenarios which act on an app or its server need what the same action needs elsewhere, and that load servers need
+// the right to benchmark in the organization, also in saved plans.
 
 import { newId, type OrganizationId, parseId, type ServerId } from '@fairlead/contract/ids';
 import { updateConfig } from '@fairlead/core/app';
@@ -84,6 +85,23 @@ async function addServer(organizationId: OrganizationId): Promise<ServerId> {
   return id;
 }
 
+/** Adds a person who may benchmark in the app's environment, and nowhere else. */
+async function addGuest(name: string): Promise<Caller> {
+  const { organizationId } = api.world;
+  const roleId = newId('rol');
+  await api.world.system(({ tx }) =>
+    tx.customRole.create({ data: { id: roleId, organizationId, name, permissions: [] } }),
+  );
+  const guest = api.caller((await api.signUp(name, roleId)).cookie);
+  const { environmentId } = await api.world.system(({ tx }) => tx.placement.findFirstOrThrow({ where: { appId } }));
+  await api.world.system(({ tx }) =>
+    tx.roleGrant.create({
+      data: { id: newId('grt'), organizationId, memberId: `mem_${name}`, role: 'developer', environmentId },
+    }),
+  );
+  return guest;
+}
+
 test('load servers belong to the organization and need the right to benchmark in all of it', async () => {
   const { organizationId } = api.world;
   const load = (caller: Caller, ...loadServerIds: ServerId[]) =>
@@ -95,17 +113,7 @@ test('load servers belong to the organization and need the right to benchmark in
   await api.world.system(({ tx }) => tx.domainHost.updateMany({ data: { state: 'ready' } }));
   await load(benchmarker, own);
 
-  const roleId = newId('rol');
-  await api.world.system(({ tx }) =>
-    tx.customRole.create({ data: { id: roleId, organizationId, name: 'Guest', permissions: [] } }),
-  );
-  const guest = api.caller((await api.signUp('Guest', roleId)).cookie);
-  const { environmentId } = await api.world.system(({ tx }) => tx.placement.findFirstOrThrow({ where: { appId } }));
-  await api.world.system(({ tx }) =>
-    tx.roleGrant.create({
-      data: { id: newId('grt'), organizationId, memberId: 'mem_Guest', role: 'developer', environmentId },
-    }),
-  );
+  const guest = await addGuest('Guest');
   await guest.benchmark.create({ appId, plan: { targets: ['proxy'] } as object });
   await expect(load(guest, own)).rejects.toMatchObject(denied);
 
@@ -116,6 +124,62 @@ test('load servers belong to the organization and need the right to benchmark in
   const unknown = { cause: { published: { errorCode: 'server.not_found' } } };
   await expect(load(benchmarker, foreign)).rejects.toMatchObject(unknown);
   await expect(load(benchmarker, newId('srv'))).rejects.toMatchObject(unknown);
+});
+
+test('load servers of a saved plan need the right to benchmark in the organization, but taking load away does not', async () => {
+  const { organizationId } = api.world;
+  const own = await addServer(organizationId);
+  const guest = await addGuest('Planner');
+  const plan = { targets: ['proxy'] } as object;
+  const nightly = { weekday: null, hour: 3, timeZone: 'UTC' };
+  const mine = await guest.benchmarkPlan.create({ appId, name: 'Mine', plan });
+  await expect(guest.benchmarkPlan.create({ appId, name: 'Load', plan, loadServerIds: [own] })).rejects.toMatchObject(
+    denied,
+  );
+  const added = guest.benchmarkPlan.update({ ...mine, version: 1, loadServerIds: [own] });
+  await expect(added).rejects.toMatchObject(denied);
+
+  const { planId } = await benchmarker.benchmarkPlan.create({ appId, name: 'Load', plan, loadServerIds: [own] });
+  await benchmarker.benchmarkPlan.updateSchedule({ planId, schedule: nightly });
+  await guest.benchmarkPlan.pauseSchedule({ planId, paused: true });
+  await expect(guest.benchmarkPlan.pauseSchedule({ planId, paused: false })).rejects.toMatchObject(denied);
+  await expect(guest.benchmarkPlan.updateSchedule({ planId, schedule: nightly })).rejects.toMatchObject(denied);
+  // More load would reach the load servers too.
+  const more = { ...plan, concurrency: [64] };
+  await expect(guest.benchmarkPlan.update({ planId, version: 1, plan: more })).rejects.toMatchObject(denied);
+  await guest.benchmarkPlan.update({ planId, version: 1, loadServerIds: [] });
+  await guest.benchmarkPlan.updateSchedule({ planId, schedule: nightly });
+});
+
+test('a schedule with load servers needs the approval of protected environments that have an app on them', async () => {
+  const { organizationId } = api.world;
+  const own = await addServer(organizationId);
+  const { planId } = await benchmarker.benchmarkPlan.create({
+    ...{ appId, name: 'Beside', plan: { targets: ['proxy'] } as object, loadServerIds: [own] },
+  });
+  const environmentId = newId('env');
+  await api.world.system(async ({ tx }) => {
+    const { projectId } = await tx.environment.findFirstOrThrow({ where: { organizationId } });
+    await tx.environment.create({
+      data: { id: environmentId, organizationId, projectId, name: 'Live', slug: 'live', protected: true },
+    });
+    const servers = { create: { serverId: own, position: 0 } };
+    await tx.placement.create({
+      data: { id: newId('plc'), organizationId, appId, environmentId, branch: 'main', servers },
+    });
+  });
+  const schedule = (caller: Caller, id: typeof planId) =>
+    caller.benchmarkPlan.updateSchedule({ planId: id, schedule: { weekday: null, hour: 3, timeZone: 'UTC' } });
+  const refusal = { cause: { published: { errorCode: 'environment.protected' } } };
+  await expect(schedule(benchmarker, planId)).rejects.toMatchObject(refusal);
+  await expect(benchmarker.benchmarkPlan.update({ planId, version: 1, name: 'Night' })).rejects.toMatchObject(refusal);
+  await schedule(owner, planId);
+  const alone = await benchmarker.benchmarkPlan.create({
+    appId,
+    name: 'Alone',
+    plan: { targets: ['proxy'] } as object,
+  });
+  await schedule(benchmarker, alone.planId);
 });
 
 test.each(['route-change', 'proxy-upgrade'])('the scenario %s needs the right to change servers', async (scenario) => {

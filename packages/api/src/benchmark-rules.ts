@@ -1,10 +1,19 @@
-// Rules of starting a benchmark. Scenarios that act on an app or on its server need what the same action needs elsewhere.
+// Rules of starting a benchmark, and of saving and scheduling its plan. Scenarios that act on an app or on its server need what
+// the same action needs elsewhere.
 import type { CreateBenchmarkInput } from '@fairlead/core/benchmark';
 import { copiesRelease, mayChangeData } from '@fairlead/core/benchmark/load';
+import type {
+  CreatePlanInput,
+  PauseScheduleInput,
+  SavedPlanRef,
+  UpdatePlanInput,
+  UpdateScheduleInput,
+} from '@fairlead/core/benchmark-plan';
+import type { OrganizationCtx } from '@fairlead/core/kernel';
 import { findPlacement } from '@fairlead/core/placement';
 import { keepsNetworkOpen } from './network.ts';
-import { approver, environmentsOnServers } from './protection.ts';
-import { type AlsoNeeds, byPlacement } from './scopes.ts';
+import { approver, environmentsOnServers, open } from './protection.ts';
+import { type AlsoNeeds, byBenchmarkPlan, byPlacement, type NeedElsewhere } from './scopes.ts';
 
 /** Scenarios that act on the proxy of all apps of a server. */
 const proxyScenarios: readonly CreateBenchmarkInput['plan']['scenario'][] = ['route-change', 'proxy-upgrade'];
@@ -24,8 +33,7 @@ const scenarioNeeds: AlsoNeeds<CreateBenchmarkInput> = {
     const [place] = await byPlacement.find(core, input);
     const deploys = { anyOf: ['deployment.write'], scope: place ?? null } as const;
     return [
-      // Load takes cores and network from all apps of a server, which belongs to the organization.
-      ...(loadsServers(input) ? [{ anyOf: ['benchmark.write'], scope: null } as const] : []),
+      ...needsOf(input.loadServerIds ?? []),
       ...(proxyScenarios.includes(scenario) ? [{ anyOf: ['server.write'], scope: null } as const] : []),
       // Deployed code can change all data of the app, so the permission to deploy covers such requests.
       ...(startsInstances || mayChangeData(input.plan) ? [deploys] : []),
@@ -34,8 +42,15 @@ const scenarioNeeds: AlsoNeeds<CreateBenchmarkInput> = {
   },
 };
 
-function loadsServers({ loadServerIds }: CreateBenchmarkInput): boolean {
-  return (loadServerIds?.length ?? 0) > 0;
+/** Load takes cores and network from all apps of a server, which belongs to the organization. */
+function needsOf(loadServerIds: readonly string[]): NeedElsewhere[] {
+  return loadServerIds.length === 0 ? [] : [{ anyOf: ['benchmark.write'], scope: null }];
+}
+
+async function environmentsOnEach(core: OrganizationCtx, serverIds: readonly string[]): Promise<string[]> {
+  const found: string[] = [];
+  for (const serverId of serverIds) found.push(...(await environmentsOnServers(core, { serverId })));
+  return found;
 }
 
 export const createBenchmarkRules = {
@@ -49,11 +64,76 @@ export const createBenchmarkRules = {
       if (placement === null) return [];
       const { environmentId, servers } = placement;
       const shared = proxyScenarios.includes(input.plan.scenario) ? servers.map(({ serverId }) => serverId) : [];
-      const found: string[] = [environmentId];
-      for (const serverId of [...shared, ...(input.loadServerIds ?? [])]) {
-        found.push(...(await environmentsOnServers(core, { serverId })));
-      }
-      return found;
+      return [environmentId, ...(await environmentsOnEach(core, [...shared, ...(input.loadServerIds ?? [])]))];
     },
   ),
 };
+
+export const createPlanRules = {
+  scope: byPlacement,
+  also: {
+    words: 'with load servers: `benchmark.write` in the organization',
+    permissions: ['benchmark.write'],
+    reads: ['loadServerIds'],
+    find: async (_, { loadServerIds }) => needsOf(loadServerIds ?? []),
+  } satisfies AlsoNeeds<CreatePlanInput>,
+  protection: open('a saved plan sends no request'),
+};
+
+interface PlanChange<Input> {
+  readonly words: string;
+  readonly reads: readonly (keyof Input & string)[];
+  /** Load servers that the change lets the plan use; undefined: those of the plan. */
+  readonly loadServersOf: (input: Input) => readonly string[] | undefined;
+}
+
+/** Rules for a change of a saved plan, which its schedule runs without asking again. */
+function planChangeRules<Input extends SavedPlanRef>({ words, reads, loadServersOf }: PlanChange<Input>) {
+  const serversOf = async (core: OrganizationCtx, input: Input): Promise<readonly string[]> =>
+    loadServersOf(input) ?? (await findLoadServers(core, input));
+  return {
+    scope: byBenchmarkPlan,
+    also: {
+      words: `${words}: \`benchmark.write\` in the organization`,
+      permissions: ['benchmark.write'],
+      reads,
+      find: async (core, input) => needsOf(await serversOf(core, input)),
+    } satisfies AlsoNeeds<Input>,
+    protection: approver<Input>(
+      `in that environment; ${words}, in each environment that has an app on one of them`,
+      async (core, input) => {
+        const scopes = await byBenchmarkPlan.find(core, input);
+        const own = scopes.flatMap(({ environmentId }) => environmentId ?? []);
+        return [...own, ...(await environmentsOnEach(core, await serversOf(core, input)))];
+      },
+    ),
+  };
+}
+
+export const updatePlanRules = planChangeRules<UpdatePlanInput>({
+  words: 'if the plan has load servers, or gets some',
+  reads: ['planId', 'loadServerIds'],
+  loadServersOf: ({ loadServerIds }) => loadServerIds,
+});
+
+const schedulesLoad = 'to set or resume the schedule of a plan with load servers';
+
+export const updateScheduleRules = planChangeRules<UpdateScheduleInput>({
+  words: schedulesLoad,
+  reads: ['planId'],
+  loadServersOf: ({ schedule }) => (schedule === null ? [] : undefined),
+});
+
+export const pauseScheduleRules = planChangeRules<PauseScheduleInput>({
+  words: schedulesLoad,
+  reads: ['planId'],
+  loadServersOf: ({ paused }) => (paused ? [] : undefined),
+});
+
+async function findLoadServers({ tx, organizationId }: OrganizationCtx, { planId }: SavedPlanRef): Promise<string[]> {
+  const plan = await tx.benchmarkPlan.findFirst({
+    where: { id: planId, organizationId },
+    select: { loadServerIds: true },
+  });
+  return plan?.loadServerIds ?? [];
+}

@@ -6,8 +6,10 @@ import {
   getPlan,
   listPlans,
   listPlansInputSchema,
+  lockPlan,
   pauseSchedule,
   pauseScheduleInputSchema,
+  type SavedPlanRef,
   savedPlanPageSchema,
   savedPlanRefSchema,
   savedPlanSchema,
@@ -17,11 +19,21 @@ import {
   updateScheduleInputSchema,
   uploadPlanInputSchema,
 } from '@fairlead/core/benchmark-plan';
+import type { Ctx } from '@fairlead/core/kernel';
+import { createPlanRules, pauseScheduleRules, updatePlanRules, updateScheduleRules } from '../benchmark-rules.ts';
 import { memberProcedure, router } from '../procedures.ts';
-import { approverIn, open } from '../protection.ts';
+import { open } from '../protection.ts';
 import { byBenchmarkPlan, byPlacement } from '../scopes.ts';
 
-const sendsNothing = open('a saved plan sends no request');
+/** Locks the plan and checks the rights again: another member may have chosen load servers since they were checked. */
+async function locked(
+  { core, verifyRights }: { readonly core: Ctx; readonly verifyRights: () => Promise<void> },
+  { planId }: SavedPlanRef,
+): Promise<Ctx> {
+  await lockPlan(core, planId);
+  await verifyRights();
+  return core;
+}
 
 export const benchmarkPlanRouter = router({
   list: memberProcedure('benchmark.read', { input: listPlansInputSchema, lists: 'environment' })
@@ -34,8 +46,7 @@ export const benchmarkPlanRouter = router({
 
   create: memberProcedure('benchmark.write', {
     input: createPlanInputSchema,
-    scope: byPlacement,
-    protection: sendsNothing,
+    ...createPlanRules,
   })
     .output(savedPlanRefSchema)
     .mutation(({ ctx, input }) => createPlan(ctx.core, input)),
@@ -44,21 +55,19 @@ export const benchmarkPlanRouter = router({
   upload: memberProcedure('benchmark.write', {
     input: uploadPlanInputSchema,
     scope: byPlacement,
-    protection: sendsNothing,
+    protection: open('a saved plan sends no request'),
   })
     .output(savedPlanRefSchema)
     .mutation(({ ctx, input: { document, ...where } }) =>
       createPlan(ctx.core, { ...where, name: document.name, plan: document.plan }),
     ),
 
-  // Its schedule runs it without asking again.
   update: memberProcedure('benchmark.write', {
     input: updatePlanInputSchema,
-    scope: byBenchmarkPlan,
-    protection: approverIn(byBenchmarkPlan),
+    ...updatePlanRules,
   })
     .output(savedPlanRefSchema)
-    .mutation(({ ctx, input }) => updatePlan(ctx.core, input)),
+    .mutation(async ({ ctx, input }) => updatePlan(await locked(ctx, input), input)),
 
   delete: memberProcedure('benchmark.write', {
     input: savedPlanRefSchema,
@@ -70,17 +79,15 @@ export const benchmarkPlanRouter = router({
 
   updateSchedule: memberProcedure('benchmark.write', {
     input: updateScheduleInputSchema,
-    scope: byBenchmarkPlan,
-    protection: approverIn(byBenchmarkPlan),
+    ...updateScheduleRules,
   })
     .output(savedPlanRefSchema)
-    .mutation(({ ctx, input }) => updateSchedule(ctx.core, input)),
+    .mutation(async ({ ctx, input }) => updateSchedule(await locked(ctx, input), input)),
 
   pauseSchedule: memberProcedure('benchmark.write', {
     input: pauseScheduleInputSchema,
-    scope: byBenchmarkPlan,
-    protection: approverIn(byBenchmarkPlan),
+    ...pauseScheduleRules,
   })
     .output(savedPlanRefSchema)
-    .mutation(({ ctx, input }) => pauseSchedule(ctx.core, input)),
+    .mutation(async ({ ctx, input }) => pauseSchedule(await locked(ctx, input), input)),
 });

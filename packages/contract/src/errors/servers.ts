@@ -81,6 +81,9 @@ export const serverErrors = {
   'benchmark.load_server_own': conflict(
     'The server of the app can’t be a load server: its requests would not cross the network. Choose other servers.',
   ),
+  'benchmark.not_distributable': conflict(
+    'Load servers can’t run this plan. They need the upstream This app, the target Fairlead alone, the scenario Matrix or Burst, and a client and a request per second each. Change the plan, or choose no load servers.',
+  ),
   'benchmark.load_server_failed': failed(
     'A server of this run failed or lost its connection. Check that all its servers are connected, then start a new run.',
     {
@@ -110,6 +113,15 @@ export const serverErrors = {
   ),
   'benchmark_plan.from_repository': conflict(
     'This plan comes from fairlead.bench.json in the repository. Change or remove the file there, then deploy.',
+  ),
+  'benchmark_plan.load_server_deleted': conflict(
+    'A load server of this plan was deleted. Edit the plan and choose its load servers again.',
+  ),
+  'benchmark_plan.load_server_offline': conflict(
+    'A load server of this plan is not connected. Start its agent, or edit the plan and choose other load servers.',
+  ),
+  'benchmark_plan.load_server_outdated': conflict(
+    'The agent of a load server of this plan is too old. Upgrade it, or edit the plan and choose other load servers.',
   ),
   'benchmark_plan.late': conflict('The control plane did not run at the scheduled time.'),
   'benchmark_plan.too_many': conflict('This app has 50 benchmark plans already. Delete one first.'),

@@ -2,6 +2,7 @@
 import { type BenchmarkPlanId, type OrganizationId, parseId } from '@fairlead/contract/ids';
 import { benchmarkPlanSchema, createBenchmark } from '../benchmark/index.ts';
 import { type Actor, AppError, type Ctx, type SystemCtx } from '../kernel/index.ts';
+import { skipOf } from './load-servers.ts';
 import { nextSlot } from './next-slot.ts';
 import { requireSchedulable } from './schedulable.ts';
 
@@ -59,15 +60,17 @@ interface StoredPlan {
   readonly appId: string;
   readonly environmentId: string;
   readonly plan: unknown;
+  readonly loadServerIds: readonly string[];
 }
 
 /** A refusal of `createBenchmark` comes before its first write, so the transaction goes on. */
-async function start(ctx: Ctx, { id, appId, environmentId, plan }: StoredPlan) {
+async function start(ctx: Ctx, { id, appId, environmentId, plan, loadServerIds }: StoredPlan) {
   const input = {
     appId: parseId('app', appId),
     environmentId: parseId('env', environmentId),
     planId: parseId('bpl', id),
     plan: benchmarkPlanSchema.parse(plan),
+    loadServerIds: loadServerIds.map((serverId) => parseId('srv', serverId)),
   };
   try {
     // A repository may change the scenario of a plan that has a schedule.
@@ -76,7 +79,6 @@ async function start(ctx: Ctx, { id, appId, environmentId, plan }: StoredPlan) {
     return { runId, skip: null };
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
-    // An app that left the environment is not live there.
-    return { runId: null, skip: error.code === 'app.not_found' ? 'app.not_live' : error.code };
+    return { runId: null, skip: skipOf(error, loadServerIds) };
   }
 }

@@ -101,6 +101,24 @@ test('a change of the file pauses the schedule, which outlives the file', async 
   await world.tenant((ctx) => deletePlan(ctx, { planId }));
 });
 
+test('the audit log says that the file changed a query, without its text', async () => {
+  const appId = await createApp();
+  await build(appId, file('Nightly', { path: '/search?token=first' }));
+  await build(appId, file('Nightly', { path: '/search?token=second' }));
+  const [plan] = await plans(appId);
+  const events = (await auditEventsOf(world)).filter(({ targetId }) => targetId === plan?.id);
+  expect(events.at(-1)).toMatchObject({ action: 'benchmark.update_plan', after: { changedValues: ['query'] } });
+  expect(JSON.stringify(events)).not.toContain('token=');
+});
+
+test('a file with headers in any order is unchanged in the next build', async () => {
+  const appId = await createApp();
+  const requests = [{ method: 'GET', path: '/', headers: { 'Accept-Language': 'en', Accept: 'text/html' } }];
+  await build(appId, file('Nightly', { load: { requests } }));
+  await build(appId, file('Nightly', { load: { requests } }));
+  expect(await plans(appId)).toMatchObject([{ version: 1 }]);
+});
+
 test('an app with all its plans gets none of a repository', async () => {
   const appId = await createApp();
   const plan = benchmarkPlanSchema.parse({});

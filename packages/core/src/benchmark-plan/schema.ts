@@ -1,7 +1,18 @@
 // Schemas of saved benchmark plans, and of the document that a repository can hold.
-import { appIdSchema, benchmarkPlanIdSchema, environmentIdSchema, runIdSchema } from '@fairlead/contract/ids';
+import {
+  appIdSchema,
+  benchmarkPlanIdSchema,
+  environmentIdSchema,
+  runIdSchema,
+  serverIdSchema,
+} from '@fairlead/contract/ids';
 import { z } from 'zod';
-import { benchmarkPlanSchema, measurablePlanSchema } from '../benchmark/schema.ts';
+import {
+  benchmarkPlanSchema,
+  checkDistribution,
+  loadServerIdsSchema,
+  measurablePlanSchema,
+} from '../benchmark/schema.ts';
 import { pageInputSchema, pageSchema } from '../kernel/page.ts';
 import { isTimeZone } from '../kernel/region.ts';
 import { nameSchema } from '../kernel/text.ts';
@@ -45,9 +56,11 @@ export const savedPlanSchema = z.object({
   environmentName: z.string(),
   name: z.string(),
   plan: benchmarkPlanSchema,
+  /** Servers that send the requests; empty: the app's server. A deleted one has no name. */
+  loadServers: z.array(z.object({ serverId: serverIdSchema, name: z.string().nullable() })),
   /** Grows with each change; an update names the one that it read. */
   version: z.number().int(),
-  /** True: it is fairlead.bench.json of the repository, and changes with a deployment only. */
+  /** True: name and plan are those of fairlead.bench.json in the repository, and change with a deployment only. */
   isFromRepository: z.boolean(),
   /** Null: it runs only when a person starts it. */
   schedule: scheduleSchema.nullable(),
@@ -67,26 +80,34 @@ export const listPlansInputSchema = pageInputSchema.extend({
 export type ListPlansInput = z.infer<typeof listPlansInputSchema>;
 
 /** Without an environment: in the primary one. */
-export const createPlanInputSchema = z.object({
-  appId: appIdSchema,
-  environmentId: environmentIdSchema.optional(),
-  name: nameSchema,
-  plan: measurablePlanSchema,
-});
+export const createPlanInputSchema = z
+  .object({
+    appId: appIdSchema,
+    environmentId: environmentIdSchema.optional(),
+    name: nameSchema,
+    plan: measurablePlanSchema,
+    loadServerIds: loadServerIdsSchema.optional(),
+  })
+  .check(checkDistribution);
 export type CreatePlanInput = z.infer<typeof createPlanInputSchema>;
 
+/** A document names no servers: it is for any organization. */
 export const uploadPlanInputSchema = z.object({
   appId: appIdSchema,
   environmentId: environmentIdSchema.optional(),
   document: planDocumentSchema,
 });
 
-export const updatePlanInputSchema = z.object({
-  planId: benchmarkPlanIdSchema,
-  version: z.number().int().min(1),
-  name: nameSchema.optional(),
-  plan: measurablePlanSchema.optional(),
-});
+/** A plan from the repository takes load servers only. */
+export const updatePlanInputSchema = z
+  .object({
+    planId: benchmarkPlanIdSchema,
+    version: z.number().int().min(1),
+    name: nameSchema.optional(),
+    plan: measurablePlanSchema.optional(),
+    loadServerIds: loadServerIdsSchema.optional(),
+  })
+  .check(checkDistribution);
 export type UpdatePlanInput = z.infer<typeof updatePlanInputSchema>;
 
 /** Null removes the schedule. */

@@ -44,6 +44,10 @@ export async function loadPlans(ctx: OrganizationCtx, filter: PlanFilter): Promi
     orderBy: [{ name: 'asc' }, { id: 'asc' }],
     take: limit,
   });
+  const names = await loadServerNames(
+    ctx,
+    rows.flatMap(({ loadServerIds }) => loadServerIds),
+  );
   return rows.map((row) => ({
     id: parseId('bpl', row.id),
     appId: parseId('app', row.appId),
@@ -53,12 +57,24 @@ export async function loadPlans(ctx: OrganizationCtx, filter: PlanFilter): Promi
     environmentName: row.environment.name,
     name: row.name,
     plan: benchmarkPlanSchema.parse(row.plan),
+    loadServers: row.loadServerIds.map((id) => ({ serverId: parseId('srv', id), name: names.get(id) ?? null })),
     version: row.version,
     isFromRepository: row.isFromRepository,
     schedule: row.schedule === null ? null : toSchedule(row.schedule),
     createdAt: row.createdAt,
     updatedAt: row.updatedAt,
   }));
+}
+
+/** Returns the names of servers that still exist, by id. */
+export async function loadServerNames(
+  { tx, organizationId }: OrganizationCtx,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  if (ids.length === 0) return new Map();
+  const where = { organizationId, id: { in: [...new Set(ids)] } };
+  const servers = await tx.server.findMany({ where, select: { id: true, name: true } });
+  return new Map(servers.map(({ id, name }) => [id, name]));
 }
 
 interface ScheduleRow {
@@ -98,6 +114,7 @@ export interface LockedPlan {
   readonly appName: string;
   readonly name: string;
   readonly plan: unknown;
+  readonly loadServerIds: readonly string[];
   readonly version: number;
   readonly isFromRepository: boolean;
 }

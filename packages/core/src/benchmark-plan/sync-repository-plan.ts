@@ -1,11 +1,12 @@
 // Keeps the saved plan of an app and environment equal to fairlead.bench.json in the source of its newest release.
-// Invariant: a plan of a member is never overwritten or deleted, and a bad file stops no deployment.
+// Invariant: a plan of a member is never overwritten or deleted, load servers stay, and a bad file stops no deployment.
+import { isDeepStrictEqual } from 'node:util';
 import { newId } from '@fairlead/contract/ids';
 import { changedFields, recordAudit } from '../audit/index.ts';
 import { isUniqueViolation, type OrganizationCtx, withSavepoint } from '../kernel/index.ts';
+import { changedPlanFields } from './audited-plan.ts';
 import { plansMax } from './create-plan.ts';
 import { type PlanDocument, planDocumentSchema } from './schema.ts';
-import { auditedPlan } from './update-plan.ts';
 
 const FILE = 'fairlead.bench.json';
 const bytesMax = 64 * 1024;
@@ -108,17 +109,15 @@ async function savePlan(ctx: OrganizationCtx, where: Where, { name, plan }: Plan
     data: { name, plan, updatedAt, version: { increment: 1 } },
   });
   const target = { kind: 'benchmark_plan', id, label: name };
-  const changes = changedFields(
-    { name: before.name, plan: auditedPlan(before.plan) },
-    { name, plan: isChanged ? auditedPlan(plan) : undefined },
-  );
+  const names = changedFields({ name: before.name }, { name });
+  const contents = changedPlanFields(before.plan, plan);
   await recordAudit(
     { ...ctx, actor },
     {
       action: 'benchmark.update_plan',
       target,
-      before: changes.before,
-      after: { appName: app.name, ...changes.after },
+      before: { ...names.before, ...contents.before },
+      after: { appName: app.name, ...names.after, ...contents.after },
     },
   );
   if (!isChanged || schedule === null || schedule.pausedAt !== null) return saved;
@@ -169,8 +168,8 @@ function readDocument(content: string): ReadDocument {
   return { document: null, problem: `${at}${first?.message ?? 'it is invalid.'}` };
 }
 
-/** Compares parsed plans, because PostgreSQL reorders the keys of a stored object. */
+/** Compares parsed plans without the order of keys, which PostgreSQL changes in a stored object. */
 function isSame(stored: unknown, plan: PlanDocument['plan']): boolean {
   const known = planDocumentSchema.shape.plan.safeParse(stored);
-  return known.success && JSON.stringify(known.data) === JSON.stringify(plan);
+  return known.success && isDeepStrictEqual(known.data, plan);
 }

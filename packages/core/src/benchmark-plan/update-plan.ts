@@ -1,30 +1,36 @@
-// Renames a saved plan or replaces its content, unless another member changed it first.
+// Renames a saved plan, replaces its content or its load servers, unless another member changed it first.
+import type { ServerId } from '@fairlead/contract/ids';
 import { changedFields, recordAudit } from '../audit/index.ts';
-import { redactPlan } from '../benchmark/index.ts';
-import { benchmarkPlanSchema } from '../benchmark/schema.ts';
+import { type BenchmarkPlan, benchmarkPlanSchema, requireDistributable } from '../benchmark/index.ts';
 import { AppError, type Ctx, isUniqueViolation } from '../kernel/index.ts';
+import { requirePlacement } from '../placement/index.ts';
+import { changedPlanFields } from './audited-plan.ts';
+import { requireLoadServers } from './load-servers.ts';
 import { requireSchedulable } from './schedulable.ts';
 import type { SavedPlanRef, UpdatePlanInput } from './schema.ts';
-import { lockPlan, requireOwnPlan } from './store.ts';
+import { type LockedPlan, loadServerNames, lockPlan, requireOwnPlan } from './store.ts';
 
 /**
- * Throws benchmark_plan.not_found, benchmark_plan.from_repository, benchmark_plan.outdated and benchmark_plan.name_taken.
- * Runs keep the plan they began with.
+ * Throws benchmark_plan.not_found, benchmark_plan.from_repository, benchmark_plan.outdated, benchmark_plan.name_taken, and what
+ * a run throws for servers that can't be its load servers. Runs keep the plan they began with.
  */
-export async function updatePlan(ctx: Ctx, { planId, version, name, plan }: UpdatePlanInput): Promise<SavedPlanRef> {
+export async function updatePlan(ctx: Ctx, input: UpdatePlanInput): Promise<SavedPlanRef> {
   const { tx, organizationId } = ctx;
+  const { planId, version, name, plan, loadServerIds } = input;
   const before = await lockPlan(ctx, planId);
-  requireOwnPlan(before);
+  if (name !== undefined || plan !== undefined) requireOwnPlan(before);
   if (before.version !== version) throw new AppError('benchmark_plan.outdated', { planId });
   if (plan !== undefined && (await tx.benchmarkSchedule.count({ where: { planId, organizationId } })) > 0) {
     requireSchedulable(planId, plan);
   }
+  const servers = await changedServers(ctx, before, input);
   try {
     await tx.benchmarkPlan.updateMany({
       where: { id: planId, organizationId },
       data: {
         ...(name === undefined ? {} : { name }),
         ...(plan === undefined ? {} : { plan }),
+        ...(loadServerIds === undefined ? {} : { loadServerIds }),
         version: version + 1,
         updatedAt: ctx.clock.now(),
       },
@@ -33,20 +39,39 @@ export async function updatePlan(ctx: Ctx, { planId, version, name, plan }: Upda
     if (isUniqueViolation(error)) throw new AppError('benchmark_plan.name_taken', { name }, { cause: error });
     throw error;
   }
-  const changes = changedFields(
-    { name: before.name, plan: auditedPlan(before.plan) },
-    { name, plan: plan === undefined ? undefined : auditedPlan(plan) },
-  );
+  const names = changedFields({ name: before.name }, { name });
+  const contents = plan === undefined ? none : changedPlanFields(before.plan, plan);
   await recordAudit(ctx, {
     action: 'benchmark.update_plan',
     target: { kind: 'benchmark_plan', id: planId, label: name ?? before.name },
-    before: changes.before,
-    after: { appName: before.appName, ...changes.after },
+    before: { ...names.before, ...contents.before, ...servers.before },
+    after: { appName: before.appName, ...names.after, ...contents.after, ...servers.after },
   });
   return { planId };
 }
 
-/** Text of a plan without queries, values of headers and bodies. */
-export function auditedPlan(stored: unknown): string {
-  return JSON.stringify(redactPlan(benchmarkPlanSchema.parse(stored)));
+const none = { before: {}, after: {} };
+
+/** Returns the changed names of load servers. Kept servers are checked by each run, so one that is gone stops no other change. */
+async function changedServers(ctx: Ctx, before: LockedPlan, { plan, loadServerIds }: UpdatePlanInput) {
+  if (loadServerIds === undefined) {
+    if (plan !== undefined) requireDistributable(plan, before.loadServerIds);
+    return none;
+  }
+  const names = await loadServerNames(ctx, before.loadServerIds);
+  return changedFields(
+    { loadServers: before.loadServerIds.map((id) => names.get(id) ?? id) },
+    { loadServers: await namesOfChosen(ctx, before, plan ?? benchmarkPlanSchema.parse(before.plan), loadServerIds) },
+  );
+}
+
+/** Without load servers it needs no placement, so they can be removed after the app has left the environment. */
+async function namesOfChosen(
+  ctx: Ctx,
+  where: LockedPlan,
+  plan: BenchmarkPlan,
+  loadServerIds: readonly ServerId[],
+): Promise<string[]> {
+  if (loadServerIds.length === 0) return [];
+  return await requireLoadServers(ctx, { ...(await requirePlacement(ctx, where)), plan, loadServerIds });
 }

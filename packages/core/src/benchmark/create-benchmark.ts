@@ -1,20 +1,18 @@
 // Starts a benchmark: checks its target and plan, and puts it into the queue of its server.
 import { isDeepStrictEqual } from 'node:util';
-import { BenchmarkRole } from '@fairlead/contract/agent';
 import { newId } from '@fairlead/contract/ids';
 import { recordAudit } from '../audit/index.ts';
 import { defaultSettings, findNewestConfig, listensOnSocket, settingsSchema } from '../config/index.ts';
-import { benchmarkPlan, missingBenchmarkCapability } from '../desired-state/index.ts';
 import { findVerifiedHosts } from '../host/index.ts';
 import { AppError, actorUserId, type Ctx, notifyChange } from '../kernel/index.ts';
 import { requirePlacement } from '../placement/index.ts';
 import { releasePlanSchema } from '../release/schema.ts';
-import { isConnected } from '../server/index.ts';
 import { readFacts } from './facts.ts';
 import { copiesRelease, mayChangeData, pathsOf } from './load.ts';
 import { rowsOf } from './plan.ts';
 import { bumpServers, lockQueues } from './queue.ts';
 import { isPathAtOrBelow } from './rules.ts';
+import { requireRunServers } from './run-servers.ts';
 import {
   type BenchmarkPlan,
   type BenchmarkRef,
@@ -26,8 +24,6 @@ import {
 
 /** Host of the lab's certificate. */
 const LAB_HOST = 'bench.localhost';
-
-const partRoles = { measure: BenchmarkRole.MEASURE, load: BenchmarkRole.LOAD } as const;
 
 /**
  * Queues a run on the app's own server, and on its load servers. One runs at a time on each: two would measure each other. Throws
@@ -44,25 +40,10 @@ export async function createBenchmark(
   const planName = await savedNameOf(ctx, { ...input, environmentId });
   if (liveReleaseId === null) throw new AppError('app.not_live', { appId });
   const loadServerIds = input.loadServerIds ?? [];
-  if (loadServerIds.some((id) => id === serverId)) throw new AppError('benchmark.load_server_own', { serverId });
-  const nothing = { addresses: [], caPem: '', checkName: '', checkAnswer: new Uint8Array(), row: 0, startUnixUs: 0n };
-  const servers: { readonly id: string; readonly name: string; readonly role: 'measure' | 'load' }[] = [];
-  for (const id of [serverId, ...loadServerIds]) {
-    const role = id === serverId ? 'measure' : 'load';
-    const server = await tx.server.findFirst({
-      where: { id, organizationId },
-      select: { id: true, name: true, connectedGateway: true, lastSeenAt: true, capabilities: true },
-    });
-    if (server === null) throw new AppError('server.not_found', { serverId: id });
-    if (!isConnected(server, ctx.clock.now())) throw new AppError('server.not_connected', { serverId: id });
-    const message = benchmarkPlan({
-      ...{ runId: '', appId, environmentId, plan: { ...plan, host: plan.host ?? '' }, liveReleaseId },
-      ...(loadServerIds.length === 0 ? {} : { part: { ...nothing, role: partRoles[role] } }),
-    });
-    const missing = missingBenchmarkCapability(message, server.capabilities);
-    if (missing !== null) throw new AppError('benchmark.unsupported', { serverId: id, capability: missing });
-    servers.push({ id, name: server.name, role });
-  }
+  const servers = await requireRunServers(ctx, {
+    ...{ appId, environmentId, serverId, liveReleaseId, plan, loadServerIds },
+    mustBeConnected: true,
+  });
 
   await requireSettings(ctx, { appId, environmentId }, plan);
   if (copiesRelease(plan)) await requireCopyable(ctx, { appId, releaseId: liveReleaseId });
@@ -112,7 +93,7 @@ export async function createBenchmark(
     after: {
       ...{ appId, environmentId, serverId, rows: rowsOf(plan), mayChangeData: mayChangeData(plan) },
       ...(copiesRelease(plan) ? { copiedReleaseId: liveReleaseId } : {}),
-      ...(loadServerIds.length === 0 ? {} : { loadServerIds: loadServerIds.join(', ') }),
+      ...(loadServerIds.length === 0 ? {} : { loadServerIds }),
     },
   });
   await notifyChange(ctx, { kind: 'benchmark', id: runId, appId });
@@ -222,18 +203,24 @@ async function findHosts(
   return [first, ...others];
 }
 
-/** Throws benchmark_plan.not_found for one of another app or environment, and benchmark_plan.outdated if it is another plan. */
+/**
+ * Throws benchmark_plan.not_found for one of another app or environment, and benchmark_plan.outdated if it is another plan or
+ * has other load servers.
+ */
 async function savedNameOf(
   { tx, organizationId }: Ctx,
-  { appId, environmentId, planId, plan }: CreateBenchmarkInput & { readonly environmentId: string },
+  { appId, environmentId, planId, plan, loadServerIds = [] }: CreateBenchmarkInput & { readonly environmentId: string },
 ): Promise<string | null> {
   if (planId === undefined) return null;
   const saved = await tx.benchmarkPlan.findFirst({
     where: { id: planId, appId, environmentId, organizationId },
-    select: { name: true, plan: true },
+    select: { name: true, plan: true, loadServerIds: true },
   });
   if (saved === null) throw new AppError('benchmark_plan.not_found', { planId });
-  if (!isDeepStrictEqual(benchmarkPlanSchema.parse(saved.plan), plan)) {
+  const isSame =
+    isDeepStrictEqual(benchmarkPlanSchema.parse(saved.plan), plan) &&
+    isDeepStrictEqual(saved.loadServerIds.toSorted(), loadServerIds.toSorted());
+  if (!isSame) {
     throw new AppError('benchmark_plan.outdated', { planId });
   }
   return saved.name;

@@ -17,5 +17,6 @@ export { pruneBenchmarks } from './prune-benchmarks.ts';
 export { publishBenchmark, unpublishBenchmark } from './publish-benchmark.ts';
 export { lockRuns } from './queue.ts';
 export { recordBenchmarks } from './record-benchmarks.ts';
+export { requireDistributable, requireRunServers } from './run-servers.ts';
 export * from './schema.ts';
 export { updateBenchmark } from './update-benchmark.ts';

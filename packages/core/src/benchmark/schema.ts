@@ -519,26 +519,36 @@ export const measurablePlanSchema = benchmarkPlanSchema.check(({ value, issues }
   }
 });
 
+/** Servers that send the requests; empty: the app's server. The limits of the plan hold for their sum. */
+export const loadServerIdsSchema = z
+  .array(serverIdSchema)
+  .max(LOAD_SERVERS_MAX, `A run has at most ${LOAD_SERVERS_MAX} load servers.`)
+  .refine(unique, 'Name each server once.');
+
+interface DistributedInput {
+  readonly plan?: BenchmarkPlan | undefined;
+  readonly loadServerIds?: readonly string[] | undefined;
+}
+
+/** Names the fields of a plan that load servers can't measure. */
+export function checkDistribution({ value, issues }: z.core.ParsePayload<DistributedInput>): void {
+  if (value.plan === undefined) return;
+  for (const { field, message } of distributionFaults(value.plan, value.loadServerIds?.length ?? 0)) {
+    issues.push({ code: 'custom', path: ['plan', field], message, input: value });
+  }
+}
+
 /** Without an environment: in the primary one. */
 export const createBenchmarkInputSchema = z
   .object({
     appId: appIdSchema,
     environmentId: environmentIdSchema.optional(),
     plan: measurablePlanSchema,
-    /** Saved plan that the run is started from; `plan` is the same. The run keeps its name. */
+    /** Saved plan that the run is started from; `plan` and `loadServerIds` are the same. The run keeps its name. */
     planId: benchmarkPlanIdSchema.optional(),
-    /** Servers that send the requests; empty: the app's server. The limits of the plan hold for their sum. */
-    loadServerIds: z
-      .array(serverIdSchema)
-      .max(LOAD_SERVERS_MAX, `A run has at most ${LOAD_SERVERS_MAX} load servers.`)
-      .refine(unique, 'Name each server once.')
-      .optional(),
+    loadServerIds: loadServerIdsSchema.optional(),
   })
-  .check(({ value, issues }) => {
-    for (const { field, message } of distributionFaults(value.plan, value.loadServerIds?.length ?? 0)) {
-      issues.push({ code: 'custom', path: ['plan', field], message, input: value });
-    }
-  });
+  .check(checkDistribution);
 export type CreateBenchmarkInput = z.infer<typeof createBenchmarkInputSchema>;
 
 export const benchmarkRefSchema = z.object({ runId: runIdSchema });

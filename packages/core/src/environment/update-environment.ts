@@ -24,11 +24,7 @@ export async function updateEnvironment(ctx: Ctx, input: UpdateEnvironmentInput)
   });
   if (input.protected) {
     await requestApprovals(ctx, { environmentId });
-    // An approver resumes them: they were set without one.
-    await ctx.tx.benchmarkSchedule.updateMany({
-      where: { organizationId, pausedAt: null, plan: { environmentId } },
-      data: { pausedAt: ctx.clock.now() },
-    });
+    await pauseSchedules(ctx, { environmentId });
   }
   await recordAudit(ctx, {
     action: 'environment.update',
@@ -37,6 +33,25 @@ export async function updateEnvironment(ctx: Ctx, input: UpdateEnvironmentInput)
     after: { protected: input.protected },
   });
   return { environmentId };
+}
+
+/**
+ * Pauses the schedules of the environment, and of plans with a load server that runs one of its apps: an approver resumes them,
+ * because they were set without one.
+ */
+async function pauseSchedules(ctx: Ctx, { environmentId }: EnvironmentRef): Promise<void> {
+  const { tx, organizationId } = ctx;
+  const placed = await withDeletedApps(ctx, () =>
+    tx.placementServer.findMany({
+      where: { organizationId, placement: { environmentId } },
+      select: { serverId: true },
+    }),
+  );
+  const loadServerIds = { hasSome: placed.map(({ serverId }) => serverId) };
+  await tx.benchmarkSchedule.updateMany({
+    where: { organizationId, pausedAt: null, plan: { OR: [{ environmentId }, { loadServerIds }] } },
+    data: { pausedAt: ctx.clock.now() },
+  });
 }
 
 /** A host never leads to both a protected and an unprotected environment; createRoute keeps the same rule. */

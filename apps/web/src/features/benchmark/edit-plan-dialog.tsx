@@ -1,5 +1,6 @@
 'use client';
-// Changes the name and the content of a saved plan.
+// Changes the name, the content and the load servers of a saved plan. One from the repository has only its load servers here.
+import { distributionFaults } from '@fairlead/core/benchmark/distribution';
 import { Button } from '@fairlead/ui/button';
 import { Dialog } from '@fairlead/ui/dialog';
 import { ErrorNote } from '@fairlead/ui/error-state';
@@ -10,8 +11,10 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useId, useState } from 'react';
 import { readFailure } from '../../api/failure.ts';
 import { useTRPC } from '../../api/trpc.tsx';
-import type { SavedPlan } from '../../api/types.ts';
-import { draftOf, planOf } from './plan-draft.ts';
+import type { SavedPlan, ServerSummary } from '../../api/types.ts';
+import { LoadServerFields } from './load-server-fields.tsx';
+import { PLAN_FILE } from './plan-document.ts';
+import { draftOf, type PlanDraft, planOf, withLoadServers } from './plan-draft.ts';
 import { errorsBelow, PlanFields } from './plan-fields.tsx';
 
 const APPS_SHOWN = 100;
@@ -30,12 +33,27 @@ export function EditPlanDialog({ plan: saved, onClose }: EditPlanDialogProps) {
   const apps = useQuery(trpc.app.list.queryOptions({ limit: APPS_SHOWN })).data;
   const [name, setName] = useState(saved.name);
   const [draft, setDraft] = useState(() => draftOf(saved.plan));
+  const [loadServerIds, setLoadServerIds] = useState(() => saved.loadServers.map(({ serverId }) => serverId));
   const failure = update.error === null ? null : readFailure(update.error);
   const { plan, isComplete } = planOf(draft);
+  const { isFromRepository } = saved;
+  const app = apps?.items.find(({ id }) => id === saved.appId);
+  const isDistributed = loadServerIds.length > 0;
+  const change = (next: PlanDraft) => setDraft(isDistributed ? withLoadServers(next) : next);
+  const chooseServers = (serverIds: readonly ServerSummary['id'][]) => {
+    setLoadServerIds([...serverIds]);
+    if (serverIds.length > 0 && !isFromRepository) setDraft(withLoadServers(draft));
+  };
+  // Servers that stay are not checked again, so one that was deleted stops no other change.
+  const areServersChanged = loadServerIds.join() !== saved.loadServers.map(({ serverId }) => serverId).join();
   const submit = (event: FormEvent) => {
     event.preventDefault();
     update.mutate(
-      { planId: saved.id, version: saved.version, name, plan },
+      {
+        ...{ planId: saved.id, version: saved.version },
+        ...(isFromRepository ? {} : { name, plan }),
+        ...(isFromRepository || areServersChanged ? { loadServerIds } : {}),
+      },
       {
         onSuccess: () => {
           toast({ title: 'Plan saved', detail: 'Later runs use it. Earlier ones keep the plan they began with.' });
@@ -51,33 +69,52 @@ export function EditPlanDialog({ plan: saved, onClose }: EditPlanDialogProps) {
       open
       onClose={onClose}
       title={`Edit ${saved.name}`}
-      detail={`Benchmark plan of ${saved.appName} in ${saved.environmentName}.`}
+      detail={`Benchmark plan of ${saved.appName} in ${saved.environmentName}.${isFromRepository ? ` Its load changes with ${PLAN_FILE} in the repository, its load servers here.` : ''}`}
       footer={
         <>
           <Button onClick={onClose}>Cancel</Button>
-          <SubmitButton variant="accent" form={formId} pending={update.isPending} disabled={!isComplete}>
+          <SubmitButton
+            variant="accent"
+            form={formId}
+            pending={update.isPending}
+            disabled={!isComplete || distributionFaults(plan, loadServerIds.length).length > 0}
+          >
             Save plan
           </SubmitButton>
         </>
       }
     >
       <form id={formId} noValidate onSubmit={submit} className="flex flex-col gap-4">
-        <Field label="Name" error={failure?.fields.name}>
-          {(control) => (
-            <Input
-              {...control}
-              autoFocus
-              maxLength={60}
-              value={name}
-              onChange={(event) => setName(event.target.value)}
+        {isFromRepository ? null : (
+          <>
+            {' '}
+            <Field label="Name" error={failure?.fields.name}>
+              {(control) => (
+                <Input
+                  {...control}
+                  autoFocus
+                  maxLength={60}
+                  value={name}
+                  onChange={(event) => setName(event.target.value)}
+                />
+              )}
+            </Field>
+            <PlanFields
+              draft={draft}
+              hosts={app?.hosts ?? []}
+              isDistributed={isDistributed}
+              onDraft={change}
+              errorOf={errorsBelow(failure?.fields ?? {}, 'plan')}
             />
-          )}
-        </Field>
-        <PlanFields
-          draft={draft}
-          hosts={apps?.items.find(({ id }) => id === saved.appId)?.hosts ?? []}
-          onDraft={setDraft}
-          errorOf={errorsBelow(failure?.fields ?? {}, 'plan')}
+          </>
+        )}
+        <LoadServerFields
+          plan={plan}
+          ownServerId={app?.serverId}
+          chosen={loadServerIds}
+          known={saved.loadServers}
+          error={failure?.fields.loadServerIds}
+          onChosen={chooseServers}
         />
         {failure === null || Object.keys(failure.fields).length > 0 ? null : <ErrorNote>{failure.message}</ErrorNote>}
       </form>

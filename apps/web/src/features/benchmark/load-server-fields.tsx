@@ -1,30 +1,41 @@
-// Chooses the load servers of a run.
+// Chooses the load servers of a run or a saved plan.
 import { distributionFaults, LOAD_SERVERS_MAX } from '@fairlead/core/benchmark/distribution';
 import type { BenchmarkPlan } from '@fairlead/core/benchmark/schema';
 import { Checkbox } from '@fairlead/ui/input';
 import { useQuery } from '@tanstack/react-query';
 import { useId } from 'react';
 import { useTRPC } from '../../api/trpc.tsx';
-import type { ServerSummary } from '../../api/types.ts';
+import type { SavedPlan, ServerSummary } from '../../api/types.ts';
 import { serverLabel } from '../../common/server/server-options.tsx';
+
+const DELETED = 'A chosen server was deleted. Uncheck it.';
 
 export interface LoadServerFieldsProps {
   readonly plan: BenchmarkPlan;
   /** Server of the app, which can't be chosen. */
   readonly ownServerId: ServerSummary['id'] | undefined;
   readonly chosen: readonly ServerSummary['id'][];
+  /** Names in saved plans, for chosen servers that the list of servers lacks. */
+  readonly known: SavedPlan['loadServers'];
   readonly error: string | undefined;
   readonly onChosen: (serverIds: readonly ServerSummary['id'][]) => void;
 }
 
 /** Renders nothing without another server. */
-export function LoadServerFields({ plan, ownServerId, chosen, error, onChosen }: LoadServerFieldsProps) {
+export function LoadServerFields({ plan, ownServerId, chosen, known, error, onChosen }: LoadServerFieldsProps) {
   const trpc = useTRPC();
-  const servers = useQuery(trpc.server.list.queryOptions()).data?.items ?? [];
-  const others = servers.filter(({ id }) => id !== ownServerId);
+  const servers = useQuery(trpc.server.list.queryOptions()).data?.items;
+  const others = servers?.filter(({ id }) => id !== ownServerId) ?? [];
   const hintId = useId();
-  if (others.length === 0) return null;
-  const faults = error === undefined ? distributionFaults(plan, chosen.length).map(({ message }) => message) : [error];
+  const nameOf = (id: ServerSummary['id']) => known.find(({ serverId }) => serverId === id)?.name ?? null;
+  // A deleted server stays chosen until a person removes it, so that no run silently has less load.
+  const absent = chosen.filter((id) => !others.some((server) => server.id === id));
+  if (others.length === 0 && absent.length === 0) return null;
+  const isDeleted = absent.some((id) => nameOf(id) === null);
+  const faults = [
+    ...(isDeleted ? [DELETED] : []),
+    ...(error === undefined ? distributionFaults(plan, chosen.length).map(({ message }) => message) : [error]),
+  ];
   const toggle = (id: ServerSummary['id'], isChosen: boolean) =>
     onChosen(isChosen ? [...chosen, id] : chosen.filter((other) => other !== id));
   return (
@@ -40,10 +51,18 @@ export function LoadServerFields({ plan, ownServerId, chosen, error, onChosen }:
             onChange={({ target }) => toggle(id, target.checked)}
           />
         ))}
+        {absent.map((id) => (
+          <Checkbox
+            key={id}
+            label={`${nameOf(id) ?? 'Deleted server'}${id === ownServerId ? ' (server of the app)' : ''}`}
+            checked
+            onChange={() => toggle(id, false)}
+          />
+        ))}
       </div>
       <p id={hintId} className="text-ink-faint text-sm">
         Default: the app's own server. Load servers send the requests to Fairlead over the network, all at the same
-        time. They share the clients and the rate of the plan, and are not saved with it.
+        time. They share the clients and the rate of the plan. A saved plan keeps them; a downloaded file does not.
       </p>
       {faults.map((fault) => (
         <p key={fault} role="alert" className="text-bad-text text-sm">

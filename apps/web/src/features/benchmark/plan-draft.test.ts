@@ -89,7 +89,7 @@ test('load servers leave the proxy as the only target of an app', () => {
   expect(targetChoices(withScenario(draft, 'deploy'), false)).toEqual(['proxy']);
   const shared = withLoadServers(draft);
   expect(shared.targets).toEqual(['proxy']);
-  // A saved plan that needs no change stays the saved one.
+  // A draft that needs no change stays the same.
   expect(withLoadServers(shared)).toBe(shared);
   const lab = withUpstream(draft, 'lab');
   expect(withLoadServers(lab)).toBe(lab);

@@ -151,6 +151,7 @@ function PlanRows({ plans, onDialog }: PlanRowsProps) {
                   Concurrency {plan.concurrency.join(', ')}; {formatDuration(plan.durationMs)},{' '}
                   {plural(plan.repeats, 'round')}
                 </span>
+                <LoadServersLine loadServers={saved.loadServers} />
               </Cell>
               <Cell>
                 <ScheduleCell schedule={saved.schedule} />
@@ -164,11 +165,9 @@ function PlanRows({ plans, onDialog }: PlanRowsProps) {
                     <MenuItem icon={<Play size={15} />} onSelect={() => router.push(paths.runPlan(appSlug, id))}>
                       Start benchmark
                     </MenuItem>
-                    {isFromRepository ? null : (
-                      <MenuItem icon={<Pencil size={15} />} onSelect={() => onDialog({ kind: 'edit', plan: saved })}>
-                        Edit
-                      </MenuItem>
-                    )}
+                    <MenuItem icon={<Pencil size={15} />} onSelect={() => onDialog({ kind: 'edit', plan: saved })}>
+                      {isFromRepository ? 'Edit load servers' : 'Edit'}
+                    </MenuItem>
                     <MenuItem
                       icon={<CalendarClock size={15} />}
                       onSelect={() => onDialog({ kind: 'schedule', plan: saved })}
@@ -209,6 +208,20 @@ function PlanRows({ plans, onDialog }: PlanRowsProps) {
         })}
       </tbody>
     </Table>
+  );
+}
+
+function LoadServersLine({ loadServers }: Pick<SavedPlan, 'loadServers'>) {
+  if (loadServers.length === 0) return null;
+  const names = loadServers.map(({ name }) => name ?? 'deleted server').join(', ');
+  const isMissing = loadServers.some(({ name }) => name === null);
+  return (
+    <span
+      title={names}
+      className={`block max-w-64 truncate text-xs ${isMissing ? 'text-warn-text' : 'text-ink-faint'}`}
+    >
+      Load from {names}
+    </span>
   );
 }
 

@@ -1,5 +1,5 @@
 'use client';
-// Saves the plan of the start dialog under a name.
+// Saves the plan of the start dialog and its load servers under a name.
 import { Button } from '@fairlead/ui/button';
 import { Field, Input } from '@fairlead/ui/input';
 import { useToast } from '@fairlead/ui/toast';
@@ -8,16 +8,17 @@ import { Bookmark } from 'lucide-react';
 import { useState } from 'react';
 import { readFailure } from '../../api/failure.ts';
 import { useTRPC } from '../../api/trpc.tsx';
-import type { Inputs, SavedPlan } from '../../api/types.ts';
+import type { Inputs, SavedPlan, ServerSummary } from '../../api/types.ts';
 
 export interface SavePlanProps {
   readonly appId: string;
   readonly plan: Inputs['benchmarkPlan']['create']['plan'];
+  readonly loadServerIds: readonly ServerSummary['id'][];
   readonly disabled: boolean;
   readonly onSaved: (plan: SavedPlan) => void;
 }
 
-export function SavePlan({ appId, plan, disabled, onSaved }: SavePlanProps) {
+export function SavePlan({ appId, plan, loadServerIds, disabled, onSaved }: SavePlanProps) {
   const trpc = useTRPC();
   const toast = useToast();
   const queryClient = useQueryClient();
@@ -27,7 +28,7 @@ export function SavePlan({ appId, plan, disabled, onSaved }: SavePlanProps) {
   const failure = create.error === null ? null : readFailure(create.error);
   const save = () =>
     create.mutate(
-      { appId, name, plan },
+      { appId, name, plan, loadServerIds: [...loadServerIds] },
       {
         onSuccess: async ({ planId }) => {
           await queryClient.invalidateQueries(trpc.benchmarkPlan.pathFilter());

@@ -111,7 +111,10 @@ export function ScheduleDialog({ plan, onClose }: ScheduleDialogProps) {
             )}
           </Field>
         </div>
-        <WarnNote>Visitors of the app feel the load: choose an hour with few of them.</WarnNote>
+        <WarnNote>
+          Visitors of the app{plan.loadServers.length === 0 ? '' : ' and of apps on the load servers'} feel the load:
+          choose an hour with few of them.
+        </WarnNote>
         {failure === null || Object.keys(failure.fields).length > 0 ? null : <ErrorNote>{failure.message}</ErrorNote>}
       </form>
     </Dialog>

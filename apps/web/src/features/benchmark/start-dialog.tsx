@@ -83,8 +83,8 @@ function StartForm({ apps, chosen, chosenPlan, onClose }: StartFormProps) {
   const changesData = mayChangeData(plan);
   const copies = copiesRelease(plan);
   const [isConfirmed, setConfirmed] = useState(false);
-  const [loadServerIds, setLoadServerIds] = useState<readonly ServerSummary['id'][]>([]);
-
+  const [loadServerIds, setLoadServerIds] = useState(() => loadServersOf(saved));
+  const faults = distributionFaults(plan, loadServerIds.length);
   const estimateMs = loadServerIds.length === 0 ? loadMs : distributedLoadMs;
 
   const choose = (planId: string) => {
@@ -92,8 +92,7 @@ function StartForm({ apps, chosen, chosenPlan, onClose }: StartFormProps) {
     setSaved(found);
     if (found === null) return;
     setDraft(draftOf(found.plan));
-    // A saved plan has no load servers.
-    setLoadServerIds([]);
+    setLoadServerIds(loadServersOf(found));
     setConfirmed(false);
     setForm((count) => count + 1);
   };
@@ -105,10 +104,8 @@ function StartForm({ apps, chosen, chosenPlan, onClose }: StartFormProps) {
   };
   const chooseServers = (serverIds: readonly ServerSummary['id'][]) => {
     setLoadServerIds(serverIds);
-    const next = serverIds.length === 0 ? draft : withLoadServers(draft);
-    if (next === draft) return;
     setSaved(null);
-    setDraft(next);
+    if (serverIds.length > 0) setDraft(withLoadServers(draft));
   };
   const submit = (event: FormEvent) => {
     event.preventDefault();
@@ -174,6 +171,7 @@ function StartForm({ apps, chosen, chosenPlan, onClose }: StartFormProps) {
         plan={plan}
         ownServerId={app?.serverId}
         chosen={loadServerIds}
+        known={[...(chosenPlan?.loadServers ?? []), ...plans.flatMap(({ loadServers }) => loadServers)]}
         error={failure?.fields.loadServerIds}
         onChosen={chooseServers}
       />
@@ -196,7 +194,13 @@ function StartForm({ apps, chosen, chosenPlan, onClose }: StartFormProps) {
       ) : null}
       {failure === null || Object.keys(failure.fields).length > 0 ? null : <ErrorNote>{failure.message}</ErrorNote>}
       {saved === null ? (
-        <SavePlan appId={appId} plan={plan} disabled={!isComplete} onSaved={(made) => setSaved(made)} />
+        <SavePlan
+          appId={appId}
+          plan={plan}
+          loadServerIds={loadServerIds}
+          disabled={!isComplete || faults.length > 0}
+          onSaved={(made) => setSaved(made)}
+        />
       ) : null}
       <footer className="flex flex-wrap items-center justify-end gap-2">
         <span className="mr-auto text-sm text-ink-faint">
@@ -206,17 +210,17 @@ function StartForm({ apps, chosen, chosenPlan, onClose }: StartFormProps) {
         <SubmitButton
           variant="accent"
           pending={create.isPending}
-          disabled={
-            !isComplete ||
-            ((changesData || copies) && !isConfirmed) ||
-            distributionFaults(plan, loadServerIds.length).length > 0
-          }
+          disabled={!isComplete || ((changesData || copies) && !isConfirmed) || faults.length > 0}
         >
           Start
         </SubmitButton>
       </footer>
     </form>
   );
+}
+
+function loadServersOf(saved: SavedPlan | null): readonly ServerSummary['id'][] {
+  return saved === null ? [] : saved.loadServers.map(({ serverId }) => serverId);
 }
 
 function planInput({ id, appId, environmentId }: SavedPlan) {

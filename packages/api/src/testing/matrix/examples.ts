@@ -107,12 +107,28 @@ const examples: Examples = {
       ],
     },
   ],
-  'benchmarkPlan.create': (own) => placed(own, { name: 'Matrix', plan: {} }),
+  'benchmarkPlan.create': (own) => [
+    ...placed(own, { name: 'Matrix', plan: {} }),
+    {
+      value: { appId: own.get('app'), name: 'Load', plan: { targets: ['proxy'] }, loadServerIds: [own.get('srv')] },
+      ids: [
+        { path: ['appId'], kind: 'app' },
+        { path: ['loadServerIds', 0], kind: 'srv' },
+      ],
+    },
+  ],
   'benchmarkPlan.upload': (own) => placed(own, { document: { format: 'fairlead-plan-1', name: 'Matrix', plan: {} } }),
   'benchmarkPlan.update': (own) => [
     {
       value: { planId: own.get('bpl'), version: 1, name: 'Matrix again', plan: {} },
       ids: [{ path: ['planId'], kind: 'bpl' }],
+    },
+    {
+      value: { planId: own.get('bpl'), version: 1, plan: { targets: ['proxy'] }, loadServerIds: [own.get('srv')] },
+      ids: [
+        { path: ['planId'], kind: 'bpl' },
+        { path: ['loadServerIds', 0], kind: 'srv' },
+      ],
     },
   ],
   'benchmark.import': (own) => [
