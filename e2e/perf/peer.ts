@@ -54,7 +54,7 @@ export interface Peer {
   readonly unixApp?: true;
   /** True if it serves only HTTPS. */
   readonly isTlsOnly?: true;
-  /** True if it can't send requests to another app. It then takes no part in deployments. */
+  /** True if it can't switch to another app. It then takes no part in deployments. */
   readonly hasFixedApp?: true;
   /** Its configuration files with their variables, as they are committed. */
   readonly configuration: string;

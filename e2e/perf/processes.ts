@@ -16,7 +16,7 @@ const POLL_MS = 20;
 export interface ServingProcess {
   readonly child: ChildProcess;
   readonly address: string;
-  /** Second address, with TLS; only of the lab's floor. */
+  /** Address with TLS, which only the lab's floor has. */
   readonly https?: string | null;
 }
 

@@ -173,7 +173,7 @@ test('a plan is saved with its load servers, and starts with them from the list'
   await dialog.getByRole('button', { name: 'Save plan' }).click();
   const chosen = dialog.getByLabel('Plan', { exact: true });
   await expect(chosen).toHaveValue(/^bpl_/);
-  // With other load servers it is not the saved plan, until it is chosen again.
+  // With other load servers, the form no longer holds the saved plan until it is chosen again.
   await servers.getByLabel('load-west').uncheck();
   await expect(chosen).toHaveValue('');
   await chosen.selectOption('Shared load');

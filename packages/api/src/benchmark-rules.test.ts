@@ -1,5 +1,5 @@
-// Tests that scenarios which act on an app or its server need what the same action needs elsewhere, and that load servers need
-// the right to benchmark in the organization, also in saved plans.
+// Tests of the permissions to start a benchmark. Scenarios that act on an app or its server need what the same action needs
+// elsewhere. Load servers of runs and saved plans need the right to benchmark in the organization.
 
 import { newId, type OrganizationId, parseId, type ServerId } from '@fairlead/contract/ids';
 import { updateConfig } from '@fairlead/core/app';

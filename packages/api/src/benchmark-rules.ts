@@ -1,5 +1,5 @@
-// Rules of starting a benchmark, and of saving and scheduling its plan. Scenarios that act on an app or on its server need what
-// the same action needs elsewhere.
+// Rules for starting a benchmark, and for saving and scheduling its plan. Scenarios that act on an app or on its server need
+// what the same action needs elsewhere.
 import type { CreateBenchmarkInput } from '@fairlead/core/benchmark';
 import { copiesRelease, mayChangeData } from '@fairlead/core/benchmark/load';
 import type {
@@ -33,7 +33,7 @@ const scenarioNeeds: AlsoNeeds<CreateBenchmarkInput> = {
     const [place] = await byPlacement.find(core, input);
     const deploys = { anyOf: ['deployment.write'], scope: place ?? null } as const;
     return [
-      ...needsOf(input.loadServerIds ?? []),
+      ...loadServerNeeds(input.loadServerIds ?? []),
       ...(proxyScenarios.includes(scenario) ? [{ anyOf: ['server.write'], scope: null } as const] : []),
       // Deployed code can change all data of the app, so the permission to deploy covers such requests.
       ...(startsInstances || mayChangeData(input.plan) ? [deploys] : []),
@@ -42,8 +42,8 @@ const scenarioNeeds: AlsoNeeds<CreateBenchmarkInput> = {
   },
 };
 
-/** Load takes cores and network from all apps of a server, which belongs to the organization. */
-function needsOf(loadServerIds: readonly string[]): NeedElsewhere[] {
+/** Returns what load servers need: load takes cores and network from all apps of a server, which belongs to the organization. */
+function loadServerNeeds(loadServerIds: readonly string[]): NeedElsewhere[] {
   return loadServerIds.length === 0 ? [] : [{ anyOf: ['benchmark.write'], scope: null }];
 }
 
@@ -75,7 +75,7 @@ export const createPlanRules = {
     words: 'with load servers: `benchmark.write` in the organization',
     permissions: ['benchmark.write'],
     reads: ['loadServerIds'],
-    find: async (_, { loadServerIds }) => needsOf(loadServerIds ?? []),
+    find: async (_, { loadServerIds }) => loadServerNeeds(loadServerIds ?? []),
   } satisfies AlsoNeeds<CreatePlanInput>,
   protection: open('a saved plan sends no request'),
 };
@@ -83,28 +83,28 @@ export const createPlanRules = {
 interface PlanChange<Input> {
   readonly words: string;
   readonly reads: readonly (keyof Input & string)[];
-  /** Load servers that the change lets the plan use; undefined: those of the plan. */
-  readonly loadServersOf: (input: Input) => readonly string[] | undefined;
+  /** Ids of the load servers for which the change needs permissions; undefined: those of the saved plan. */
+  readonly loadServerIdsOf: (input: Input) => readonly string[] | undefined;
 }
 
-/** Rules for a change of a saved plan, which its schedule runs without asking again. */
-function planChangeRules<Input extends SavedPlanRef>({ words, reads, loadServersOf }: PlanChange<Input>) {
-  const serversOf = async (core: OrganizationCtx, input: Input): Promise<readonly string[]> =>
-    loadServersOf(input) ?? (await findLoadServers(core, input));
+/** Rules for a change of a saved plan. Its schedule runs the plan without another check of permissions. */
+function planChangeRules<Input extends SavedPlanRef>({ words, reads, loadServerIdsOf }: PlanChange<Input>) {
+  const serverIdsOf = async (core: OrganizationCtx, input: Input): Promise<readonly string[]> =>
+    loadServerIdsOf(input) ?? (await findLoadServerIds(core, input));
   return {
     scope: byBenchmarkPlan,
     also: {
       words: `${words}: \`benchmark.write\` in the organization`,
       permissions: ['benchmark.write'],
       reads,
-      find: async (core, input) => needsOf(await serversOf(core, input)),
+      find: async (core, input) => loadServerNeeds(await serverIdsOf(core, input)),
     } satisfies AlsoNeeds<Input>,
     protection: approver<Input>(
       `in that environment; ${words}, in each environment that has an app on one of them`,
       async (core, input) => {
         const scopes = await byBenchmarkPlan.find(core, input);
         const own = scopes.flatMap(({ environmentId }) => environmentId ?? []);
-        return [...own, ...(await environmentsOnEach(core, await serversOf(core, input)))];
+        return [...own, ...(await environmentsOnEach(core, await serverIdsOf(core, input)))];
       },
     ),
   };
@@ -113,24 +113,24 @@ function planChangeRules<Input extends SavedPlanRef>({ words, reads, loadServers
 export const updatePlanRules = planChangeRules<UpdatePlanInput>({
   words: 'if the plan has load servers, or gets some',
   reads: ['planId', 'loadServerIds'],
-  loadServersOf: ({ loadServerIds }) => loadServerIds,
+  loadServerIdsOf: ({ loadServerIds }) => loadServerIds,
 });
 
-const schedulesLoad = 'to set or resume the schedule of a plan with load servers';
+const scheduleWords = 'to set or resume the schedule of a plan with load servers';
 
 export const updateScheduleRules = planChangeRules<UpdateScheduleInput>({
-  words: schedulesLoad,
+  words: scheduleWords,
   reads: ['planId'],
-  loadServersOf: ({ schedule }) => (schedule === null ? [] : undefined),
+  loadServerIdsOf: ({ schedule }) => (schedule === null ? [] : undefined),
 });
 
 export const pauseScheduleRules = planChangeRules<PauseScheduleInput>({
-  words: schedulesLoad,
+  words: scheduleWords,
   reads: ['planId'],
-  loadServersOf: ({ paused }) => (paused ? [] : undefined),
+  loadServerIdsOf: ({ paused }) => (paused ? [] : undefined),
 });
 
-async function findLoadServers({ tx, organizationId }: OrganizationCtx, { planId }: SavedPlanRef): Promise<string[]> {
+async function findLoadServerIds({ tx, organizationId }: OrganizationCtx, { planId }: SavedPlanRef): Promise<string[]> {
   const plan = await tx.benchmarkPlan.findFirst({
     where: { id: planId, organizationId },
     select: { loadServerIds: true },

@@ -266,14 +266,14 @@ pub(crate) fn without_query(path: &str) -> String {
     }
 }
 
-/// Returns the URL without query, fragment, user and password, as messages show it. It need not be valid.
+/// Returns the URL without query, fragment, user and password, as messages show it. The URL may be invalid.
 pub(crate) fn redacted_url(url: &str) -> String {
     let start = url.find("://").map_or(0, |at| at + "://".len());
     let (scheme, rest) = url.split_at(start);
     let (authority, path) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
     let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
     let port = host.rsplit_once(':').map_or("", |(_, port)| port);
-    // A password may hold such a delimiter by mistake, and then go on in the path.
+    // The rest of a password with an unescaped `/`, `?` or `#` is in the path.
     if !host.ends_with(']') && !port.bytes().all(|byte| byte.is_ascii_digit()) {
         return format!("{scheme}{REDACTED}");
     }

@@ -1,5 +1,5 @@
-//! Rules of a plan document: bounds of its fields, and combinations that can't be measured. Invariant: the same rules and
-//! sentences as in packages/core/src/benchmark/plan.ts and schema.ts, as the contract's fixtures prove.
+//! Rules of a plan document: bounds of its fields, and combinations that can't be measured. Invariant: rules and sentences
+//! equal those of packages/core/src/benchmark/plan.ts and schema.ts; the contract's fixtures check it.
 
 use std::sync::LazyLock;
 

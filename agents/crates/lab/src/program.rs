@@ -40,11 +40,11 @@ pub(crate) fn replaced(text: &str, replacements: Replacements) -> String {
     replacements.iter().fold(text.to_owned(), |text, (from, to)| text.replace(from, to))
 }
 
-/// Variables of the agent that its lab passes on: folders of programs, of their libraries and modules, and of files. A proxy from
-/// an archive, Uvicorn from pip and Puma from gem start only with theirs.
+/// Environment variables of the agent that programs of the lab inherit: folders of programs, libraries, modules and files.
+/// A proxy from an archive, Uvicorn from pip and Puma from gem need them to start.
 const INHERITED: [&str; 7] = ["PATH", "HOME", "TMPDIR", "LD_LIBRARY_PATH", "PYTHONPATH", "GEM_HOME", "GEM_PATH"];
 
-/// Returns a command without the agent's environment, which may hold tokens and passwords, but with what programs need of it.
+/// Returns a command with `LANG` and the `INHERITED` variables. The agent's other variables may hold tokens and passwords.
 pub(crate) fn command_of(program: &Path) -> Command {
     let mut command = Command::new(program);
     command.env_clear().env("LANG", "C.UTF-8");

@@ -115,8 +115,8 @@ pub struct LinkEnds {
     pub pushes: PushSender,
     /// True while a session is open.
     pub connected: watch::Receiver<bool>,
-    /// True from the first verified desired state of a session until the session ends. A gateway can welcome an agent without
-    /// any state that the control plane signed, so only this proves that its orders arrive.
+    /// True from the first verified desired state of a session until the session ends. A gateway can open a session without the
+    /// control plane, so only a verified state proves that the orders of the control plane arrive.
     pub state_verified: watch::Receiver<bool>,
     /// Log queries of the control plane.
     pub log_requests: mpsc::UnboundedReceiver<LogRequest>,

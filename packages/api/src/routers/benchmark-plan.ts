@@ -25,8 +25,8 @@ import { memberProcedure, router } from '../procedures.ts';
 import { open } from '../protection.ts';
 import { byBenchmarkPlan, byPlacement } from '../scopes.ts';
 
-/** Locks the plan and checks the rights again: another member may have chosen load servers since they were checked. */
-async function locked(
+/** Locks the plan, then checks the rights again: another member may have chosen load servers since the first check. */
+async function lockAndVerify(
   { core, verifyRights }: { readonly core: Ctx; readonly verifyRights: () => Promise<void> },
   { planId }: SavedPlanRef,
 ): Promise<Ctx> {
@@ -67,7 +67,7 @@ export const benchmarkPlanRouter = router({
     ...updatePlanRules,
   })
     .output(savedPlanRefSchema)
-    .mutation(async ({ ctx, input }) => updatePlan(await locked(ctx, input), input)),
+    .mutation(async ({ ctx, input }) => updatePlan(await lockAndVerify(ctx, input), input)),
 
   delete: memberProcedure('benchmark.write', {
     input: savedPlanRefSchema,
@@ -82,12 +82,12 @@ export const benchmarkPlanRouter = router({
     ...updateScheduleRules,
   })
     .output(savedPlanRefSchema)
-    .mutation(async ({ ctx, input }) => updateSchedule(await locked(ctx, input), input)),
+    .mutation(async ({ ctx, input }) => updateSchedule(await lockAndVerify(ctx, input), input)),
 
   pauseSchedule: memberProcedure('benchmark.write', {
     input: pauseScheduleInputSchema,
     ...pauseScheduleRules,
   })
     .output(savedPlanRefSchema)
-    .mutation(async ({ ctx, input }) => pauseSchedule(await locked(ctx, input), input)),
+    .mutation(async ({ ctx, input }) => pauseSchedule(await lockAndVerify(ctx, input), input)),
 });

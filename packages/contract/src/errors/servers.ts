@@ -82,7 +82,7 @@ export const serverErrors = {
     'The server of the app can’t be a load server: its requests would not cross the network. Choose other servers.',
   ),
   'benchmark.not_distributable': conflict(
-    'Load servers can’t run this plan. They need the upstream This app, the target Fairlead alone, the scenario Matrix or Burst, and a client and a request per second each. Change the plan, or choose no load servers.',
+    'Load servers can’t run this plan. They need the upstream This app, the target Fairlead alone and the scenario Matrix or Burst. Each needs at least one client and one request per second. Change the plan, or choose no load servers.',
   ),
   'benchmark.load_server_failed': failed(
     'A server of this run failed or lost its connection. Check that all its servers are connected, then start a new run.',

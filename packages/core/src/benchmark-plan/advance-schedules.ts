@@ -2,7 +2,7 @@
 import { type BenchmarkPlanId, type OrganizationId, parseId } from '@fairlead/contract/ids';
 import { benchmarkPlanSchema, createBenchmark } from '../benchmark/index.ts';
 import { type Actor, AppError, type Ctx, type SystemCtx } from '../kernel/index.ts';
-import { skipOf } from './load-servers.ts';
+import { skipReason } from './load-servers.ts';
 import { nextSlot } from './next-slot.ts';
 import { requireSchedulable } from './schedulable.ts';
 
@@ -79,6 +79,6 @@ async function start(ctx: Ctx, { id, appId, environmentId, plan, loadServerIds }
     return { runId, skip: null };
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
-    return { runId: null, skip: skipOf(error, loadServerIds) };
+    return { runId: null, skip: skipReason(error, loadServerIds) };
   }
 }

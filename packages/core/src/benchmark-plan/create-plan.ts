@@ -9,10 +9,7 @@ import type { CreatePlanInput, SavedPlanRef } from './schema.ts';
 /** Most plans of an app that members save, and most of all when a repository adds one. */
 export const plansMax = 50;
 
-/**
- * Throws app.not_found, benchmark_plan.name_taken, benchmark_plan.too_many, and what a run throws for servers that can't be its
- * load servers.
- */
+/** Throws app.not_found, benchmark_plan.name_taken, benchmark_plan.too_many and the errors of `requireLoadServers`. */
 export async function createPlan(
   ctx: Ctx,
   { name, plan, loadServerIds = [], ...where }: CreatePlanInput,

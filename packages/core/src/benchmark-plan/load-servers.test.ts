@@ -1,4 +1,4 @@
-// Load servers of saved plans: which can be saved, runs and schedules with them, and the audit log.
+// Tests of load servers in saved plans: their checks, runs and schedules with them, and the audit log.
 import { type AppId, type BenchmarkPlanId, newId, parseId, type ServerId } from '@fairlead/contract/ids';
 import { type TestDatabase, testDatabase } from '@fairlead/db/testing';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -99,7 +99,7 @@ test('a server of another organization is refused as one that does not exist', a
   const unknown = { code: 'server.not_found' };
   await expect(save([foreign], { name: 'Other' })).rejects.toMatchObject(unknown);
   await expect(update(planId, 1, { loadServerIds: [foreign] })).rejects.toMatchObject(unknown);
-  // Also an id that came into the row by another way is never loaded, and its name is not shown.
+  // A foreign id that reached the row in another way gets no load, and its name is not shown.
   await world.system(({ tx }) => tx.benchmarkPlan.updateMany({ data: { loadServerIds: [foreign] } }));
   expect((await get(planId)).loadServers).toEqual([{ serverId: foreign, name: null }]);
   await world.tenant((ctx) => updateSchedule(ctx, { planId, schedule: nightly }));
@@ -162,7 +162,7 @@ test('a slot is skipped with the reason while a load server can not take part', 
   expect((await skipped([east, west]))[0]).toBe('benchmark_plan.load_server_outdated');
   await world.tenant((ctx) => deleteServer(ctx, { serverId: west, confirmName: 'west' }));
   expect((await skipped([east]))[0]).toBe('benchmark_plan.load_server_deleted');
-  // The plan still names it, so that no slot silently runs with less load.
+  // The plan keeps the deleted server, so that no slot silently runs with less load.
   expect((await get(planId)).loadServers).toEqual([
     { serverId: east, name: 'east' },
     { serverId: west, name: null },

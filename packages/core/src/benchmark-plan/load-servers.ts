@@ -1,4 +1,4 @@
-// Load servers of saved plans: which ones a plan may be saved with, and why a slot can't run with them.
+// Load servers of saved plans: checks them before a plan is saved, and names the reason when a slot can't run with them.
 import type { ErrorCode } from '@fairlead/contract/errors';
 import { requireRunServers } from '../benchmark/index.ts';
 import type { AppError, Ctx } from '../kernel/index.ts';
@@ -6,8 +6,8 @@ import type { AppError, Ctx } from '../kernel/index.ts';
 type LoadServersInput = Omit<Parameters<typeof requireRunServers>[1], 'mustBeConnected'>;
 
 /**
- * Returns their names. Throws what a run throws for servers that can't be its load servers, except for those that are not
- * connected now.
+ * Returns the names of the load servers. Throws the errors of `requireRunServers` except server.not_connected: a run checks
+ * connections.
  */
 export async function requireLoadServers(ctx: Ctx, input: LoadServersInput): Promise<string[]> {
   if (input.loadServerIds.length === 0) return [];
@@ -15,7 +15,7 @@ export async function requireLoadServers(ctx: Ctx, input: LoadServersInput): Pro
   return servers.filter(({ role }) => role === 'load').map(({ name }) => name);
 }
 
-/** Errors of a server, as the reason of a slot that is skipped for a load server. */
+/** Reason to skip a slot, by the error that a load server caused. */
 const loadServerSkips: Partial<Record<ErrorCode, ErrorCode>> = {
   'server.not_found': 'benchmark_plan.load_server_deleted',
   'server.not_connected': 'benchmark_plan.load_server_offline',
@@ -23,7 +23,7 @@ const loadServerSkips: Partial<Record<ErrorCode, ErrorCode>> = {
 };
 
 /** Returns the reason of a skipped slot. */
-export function skipOf({ code, details }: AppError, loadServerIds: readonly string[]): ErrorCode {
+export function skipReason({ code, details }: AppError, loadServerIds: readonly string[]): ErrorCode {
   const isOfLoadServer = loadServerIds.some((id) => id === details.serverId);
   if (isOfLoadServer) return loadServerSkips[code] ?? code;
   // An app that left the environment is not live there.

@@ -98,7 +98,7 @@ export const uploadPlanInputSchema = z.object({
   document: planDocumentSchema,
 });
 
-/** A plan from the repository takes load servers only. */
+/** For a plan from the repository, only `loadServerIds` may be set. */
 export const updatePlanInputSchema = z
   .object({
     planId: benchmarkPlanIdSchema,

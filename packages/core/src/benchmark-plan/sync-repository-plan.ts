@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { newId } from '@fairlead/contract/ids';
 import { changedFields, recordAudit } from '../audit/index.ts';
 import { isUniqueViolation, type OrganizationCtx, withSavepoint } from '../kernel/index.ts';
-import { changedPlanFields } from './audited-plan.ts';
+import { changedPlanFields } from './changed-plan-fields.ts';
 import { plansMax } from './create-plan.ts';
 import { type PlanDocument, planDocumentSchema } from './schema.ts';
 

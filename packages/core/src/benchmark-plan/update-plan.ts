@@ -4,15 +4,15 @@ import { changedFields, recordAudit } from '../audit/index.ts';
 import { type BenchmarkPlan, benchmarkPlanSchema, requireDistributable } from '../benchmark/index.ts';
 import { AppError, type Ctx, isUniqueViolation } from '../kernel/index.ts';
 import { requirePlacement } from '../placement/index.ts';
-import { changedPlanFields } from './audited-plan.ts';
+import { changedPlanFields } from './changed-plan-fields.ts';
 import { requireLoadServers } from './load-servers.ts';
 import { requireSchedulable } from './schedulable.ts';
 import type { SavedPlanRef, UpdatePlanInput } from './schema.ts';
 import { type LockedPlan, loadServerNames, lockPlan, requireOwnPlan } from './store.ts';
 
 /**
- * Throws benchmark_plan.not_found, benchmark_plan.from_repository, benchmark_plan.outdated, benchmark_plan.name_taken, and what
- * a run throws for servers that can't be its load servers. Runs keep the plan they began with.
+ * Throws benchmark_plan.not_found, benchmark_plan.from_repository, benchmark_plan.outdated, benchmark_plan.name_taken and the
+ * errors of `requireLoadServers`. Runs keep the plan they began with.
  */
 export async function updatePlan(ctx: Ctx, input: UpdatePlanInput): Promise<SavedPlanRef> {
   const { tx, organizationId } = ctx;
@@ -23,7 +23,7 @@ export async function updatePlan(ctx: Ctx, input: UpdatePlanInput): Promise<Save
   if (plan !== undefined && (await tx.benchmarkSchedule.count({ where: { planId, organizationId } })) > 0) {
     requireSchedulable(planId, plan);
   }
-  const servers = await changedServers(ctx, before, input);
+  const servers = await changedLoadServers(ctx, before, input);
   try {
     await tx.benchmarkPlan.updateMany({
       where: { id: planId, organizationId },
@@ -52,8 +52,11 @@ export async function updatePlan(ctx: Ctx, input: UpdatePlanInput): Promise<Save
 
 const none = { before: {}, after: {} };
 
-/** Returns the changed names of load servers. Kept servers are checked by each run, so one that is gone stops no other change. */
-async function changedServers(ctx: Ctx, before: LockedPlan, { plan, loadServerIds }: UpdatePlanInput) {
+/**
+ * Returns the names of the load servers before and after a change. A change without load servers doesn't check them, because
+ * each run does: a deleted one blocks no other change.
+ */
+async function changedLoadServers(ctx: Ctx, before: LockedPlan, { plan, loadServerIds }: UpdatePlanInput) {
   if (loadServerIds === undefined) {
     if (plan !== undefined) requireDistributable(plan, before.loadServerIds);
     return none;
@@ -65,7 +68,7 @@ async function changedServers(ctx: Ctx, before: LockedPlan, { plan, loadServerId
   );
 }
 
-/** Without load servers it needs no placement, so they can be removed after the app has left the environment. */
+/** Returns the names of the chosen load servers. An empty list needs no placement, as the app may have left the environment. */
 async function namesOfChosen(
   ctx: Ctx,
   where: LockedPlan,

@@ -204,8 +204,8 @@ async function findHosts(
 }
 
 /**
- * Throws benchmark_plan.not_found for one of another app or environment, and benchmark_plan.outdated if it is another plan or
- * has other load servers.
+ * Throws benchmark_plan.not_found for a plan of another app or environment, and benchmark_plan.outdated if the saved plan
+ * differs or has other load servers.
  */
 async function savedNameOf(
   { tx, organizationId }: Ctx,

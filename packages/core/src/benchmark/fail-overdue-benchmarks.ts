@@ -27,7 +27,7 @@ interface ActiveRun {
  * run, another server may be the reason: only that run fails.
  */
 export async function failOverdueBenchmarks(ctx: SystemCtx): Promise<number> {
-  // Invariant of `lockRuns`: runs before servers. Without these locks, a second run would come after the servers of the first.
+  // Keeps the invariant of `lockRuns`: without these locks, this would lock a second run after the servers of the first.
   await ctx.tx.$queryRaw`
     SELECT id FROM benchmark_run WHERE state IN ('queued', 'running') ORDER BY created_at, id FOR UPDATE`;
   const runs = await ctx.tx.benchmarkRun.findMany({

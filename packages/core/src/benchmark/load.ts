@@ -139,7 +139,7 @@ export function redactPlan<Plan extends PlanRequests>(plan: Plan): Plan {
   return { ...plan, path: withoutQuery(plan.path), load: { ...plan.load, requests } };
 }
 
-/** Returns the path with its query and fragment redacted. Never longer than a path may be. */
+/** Returns the path with its query and fragment redacted. The result is never longer than a path may be. */
 export function withoutQuery(path: string): string {
   const at = path.search(/[?#]/);
   return at === -1 ? path : path.slice(0, Math.min(at, PATH_CHARS_MAX - REDACTED_QUERY.length)) + REDACTED_QUERY;

@@ -47,9 +47,8 @@ async function lockQueue(ctx: OrganizationCtx, serverId: string, appId: string):
 }
 
 /**
- * Locks the runs of a server, in the order in which the sweep locks those of all servers. Invariant: a transaction locks runs before
- * it gives a server a new state, as the sweep and the reports of other servers do. In another order, two of them could wait for
- * each other.
+ * Locks the unfinished runs of a server, in the order of `failOverdueBenchmarks`. Invariant: each transaction locks runs before
+ * it gives a server a new state. In another order, two transactions could deadlock.
  */
 export async function lockRuns({ tx, organizationId }: OrganizationCtx, serverId: string): Promise<void> {
   await tx.$queryRaw`

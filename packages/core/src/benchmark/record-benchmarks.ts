@@ -28,7 +28,7 @@ export async function recordBenchmarks(ctx: OrganizationCtx, input: BenchmarkRep
   if (input.statuses.length === 0) return;
   const { tx, organizationId } = ctx;
   const now = ctx.clock.now();
-  // All of them, because the end of the first gives servers a new state.
+  // Locks all runs first, because the end of one gives servers a new state.
   await lockRuns(ctx, input.serverId);
   const runs = await tx.benchmarkRun.findMany({
     where: {

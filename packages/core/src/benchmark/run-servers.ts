@@ -1,4 +1,4 @@
-// Servers of a run: the app's server and the load servers. Refuses those that can't take part.
+// Servers of a run: the app's server and the load servers. Refuses servers that can't take part.
 import { BenchmarkRole } from '@fairlead/contract/agent';
 import type { ServerId } from '@fairlead/contract/ids';
 import { benchmarkPlan, missingBenchmarkCapability } from '../desired-state/index.ts';
@@ -17,7 +17,7 @@ export interface RunServersInput {
   readonly liveReleaseId: string | null;
   readonly plan: BenchmarkPlan;
   readonly loadServerIds: readonly ServerId[];
-  /** True for a run. A plan can be saved while a server is away. */
+  /** True for a run. A plan can be saved while a server is not connected. */
   readonly mustBeConnected: boolean;
 }
 
@@ -29,7 +29,7 @@ export interface RequiredServer {
 
 /**
  * Returns the app's server, then the load servers. Throws benchmark.not_distributable, benchmark.load_server_own,
- * server.not_found for one of another organization, server.not_connected and benchmark.unsupported.
+ * server.not_found for a server of another organization, server.not_connected and benchmark.unsupported.
  */
 export async function requireRunServers(
   { tx, organizationId, clock }: Ctx,

@@ -530,7 +530,7 @@ interface DistributedInput {
   readonly loadServerIds?: readonly string[] | undefined;
 }
 
-/** Names the fields of a plan that load servers can't measure. */
+/** Adds an issue for each field of a plan that load servers can't measure. */
 export function checkDistribution({ value, issues }: z.core.ParsePayload<DistributedInput>): void {
   if (value.plan === undefined) return;
   for (const { field, message } of distributionFaults(value.plan, value.loadServerIds?.length ?? 0)) {

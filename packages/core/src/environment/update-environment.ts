@@ -36,8 +36,8 @@ export async function updateEnvironment(ctx: Ctx, input: UpdateEnvironmentInput)
 }
 
 /**
- * Pauses the schedules of the environment, and of plans with a load server that runs one of its apps: an approver resumes them,
- * because they were set without one.
+ * Pauses the schedules of the environment, and of plans with a load server that runs one of its apps. They were set without
+ * approval, so an approver has to resume them.
  */
 async function pauseSchedules(ctx: Ctx, { environmentId }: EnvironmentRef): Promise<void> {
   const { tx, organizationId } = ctx;

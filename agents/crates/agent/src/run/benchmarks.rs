@@ -28,8 +28,8 @@ use super::router::ServedTable;
 /// Time in which an app drains and stops.
 const SLEEP_TIMEOUT: Duration = Duration::from_secs(60);
 /// Time without the control plane after which a part of a distributed run ends, because a cancel can't reach this server.
-/// It lasts until a verified desired state: a gateway alone can welcome, but no cancel comes from it. The control plane fails
-/// the run after 15 seconds; a lost connection normally comes back sooner.
+/// Only a verified desired state ends this time: a gateway can open a session without the control plane, and then no cancel
+/// arrives. The control plane fails the run after 15 seconds; a lost connection normally comes back sooner.
 const DISCONNECTED_MAX: Duration = Duration::from_secs(30);
 
 /// Event of the running benchmark.
@@ -77,7 +77,7 @@ pub(crate) struct Benchmarks {
     events: mpsc::UnboundedSender<BenchmarkEvent>,
     lab: LabSetup,
     sleeper: AppSleeper,
-    /// True while a session is open in which a desired state was verified.
+    /// True while the open session has verified a desired state.
     state_verified: watch::Receiver<bool>,
 }
 
@@ -343,8 +343,8 @@ impl RunObserver for Reporter {
     }
 }
 
-/// Returns the outcome of `run`, or the error of `end` if that comes first. Invariant: `run` has then ended too, by the
-/// cancellation of `stop`. A dropped run would free its turn while its workers still send.
+/// Returns the outcome of `run`. If `end` comes first, cancels `stop`, waits for `run` and returns the error of `end`.
+/// A dropped run would free its turn while its workers still send.
 async fn run_until<T, E>(
     run: impl Future<Output = T>,
     end: impl Future<Output = E>,
@@ -360,7 +360,7 @@ async fn run_until<T, E>(
     Err(error)
 }
 
-/// Returns once the agent got no verified desired state for `DISCONNECTED_MAX` after the end of its last session.
+/// Returns once no open session has had a verified desired state for `DISCONNECTED_MAX`.
 async fn disconnected(mut state_verified: watch::Receiver<bool>) {
     while state_verified.wait_for(|verified| !verified).await.is_ok() {
         match timeout(DISCONNECTED_MAX, state_verified.wait_for(|verified| *verified)).await {
@@ -464,7 +464,7 @@ mod tests {
         let moment = Duration::from_secs(1);
         assert!(timeout(DISCONNECTED_MAX * 9, &mut end).await.is_err());
         for _ in 0..3 {
-            // Each verified state that comes in time starts the wait again.
+            // Each state that is verified in time starts the wait again.
             link.send_replace(false);
             assert!(timeout(DISCONNECTED_MAX - moment, &mut end).await.is_err());
             link.send_replace(true);

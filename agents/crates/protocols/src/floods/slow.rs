@@ -205,8 +205,8 @@ async fn connections_of_one_client(context: FloodContext) {
     assert!(refused >= STALLED_MIN, "{refused} of {} connections were refused", streams.len());
 }
 
-/// More connections than one client may have, which send nothing: they wait in the kernel first and are refused when
-/// the proxy gets them.
+/// More silent connections than one client may have. They wait in the kernel first, and the proxy refuses them when it
+/// gets them.
 async fn silent_connections(context: FloodContext) {
     let streams = idle_connections(&context, &[]).await;
     while refused(&streams) < STALLED_MIN {
@@ -214,12 +214,12 @@ async fn silent_connections(context: FloodContext) {
     }
 }
 
-async fn idle_connections(context: &FloodContext, first: &[u8]) -> Vec<TcpStream> {
+async fn idle_connections(context: &FloodContext, first_bytes: &[u8]) -> Vec<TcpStream> {
     let mut streams = Vec::new();
     for _ in 0..count(1500, 3000) {
         let Ok(mut stream) = context.endpoint.connect().await else { continue };
-        // A refused client can't write; `refused` counts it.
-        let _ = stream.write_all(first).await;
+        // The proxy may refuse the connection first; `refused` counts it.
+        let _ = stream.write_all(first_bytes).await;
         streams.push(stream);
     }
     streams

@@ -26,7 +26,7 @@ const KEEPALIVE_IDLE: Duration = Duration::from_secs(60);
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(15);
 
 /// Time after which the kernel hands over a TLS client that has sent nothing, in seconds (`TCP_DEFER_ACCEPT`, tcp(7)).
-/// Clients send their first bytes within one round trip; silent ones must soon count towards the limit of a client.
+/// Clients send their first bytes within one round trip; silent ones must soon count towards `connections_per_client`.
 const DEFER_ACCEPT_SECONDS: libc::c_int = 1;
 
 /// Protocol of a listener.
@@ -63,7 +63,7 @@ impl OwnedListener {
     pub(crate) fn into_tcp(self) -> io::Result<TcpListener> {
         let listener = TcpListener::from(self.descriptor);
         listener.set_nonblocking(true)?;
-        // Set here and not at the bind, so that sockets of an older proxy have it too.
+        // Applies here and not at the bind, so that sockets of an older proxy have it too.
         if self.kind == ListenerKind::Https {
             defer_accept(&listener)?;
         }
@@ -325,8 +325,7 @@ fn bind_group(
     Ok(())
 }
 
-/// Lets the kernel hand over a connection with its first bytes: a core then reads the ClientHello at once, without
-/// waiting for it.
+/// Lets the kernel hand over a connection with its first bytes, so that a core needn't wait for the ClientHello.
 #[allow(unsafe_code)]
 fn defer_accept(listener: &TcpListener) -> io::Result<()> {
     let seconds = DEFER_ACCEPT_SECONDS;

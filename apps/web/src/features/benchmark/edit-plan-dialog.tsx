@@ -1,5 +1,5 @@
 'use client';
-// Changes the name, the content and the load servers of a saved plan. One from the repository has only its load servers here.
+// Changes the name, the content and the load servers of a saved plan; of one from the repository, only the load servers.
 import { distributionFaults } from '@fairlead/core/benchmark/distribution';
 import { Button } from '@fairlead/ui/button';
 import { Dialog } from '@fairlead/ui/dialog';
@@ -44,7 +44,7 @@ export function EditPlanDialog({ plan: saved, onClose }: EditPlanDialogProps) {
     setLoadServerIds([...serverIds]);
     if (serverIds.length > 0 && !isFromRepository) setDraft(withLoadServers(draft));
   };
-  // Servers that stay are not checked again, so one that was deleted stops no other change.
+  // An update without load servers doesn't check them, so a deleted one blocks no other change.
   const areServersChanged = loadServerIds.join() !== saved.loadServers.map(({ serverId }) => serverId).join();
   const submit = (event: FormEvent) => {
     event.preventDefault();
@@ -69,7 +69,7 @@ export function EditPlanDialog({ plan: saved, onClose }: EditPlanDialogProps) {
       open
       onClose={onClose}
       title={`Edit ${saved.name}`}
-      detail={`Benchmark plan of ${saved.appName} in ${saved.environmentName}.${isFromRepository ? ` Its load changes with ${PLAN_FILE} in the repository, its load servers here.` : ''}`}
+      detail={`Benchmark plan of ${saved.appName} in ${saved.environmentName}.${isFromRepository ? ` Change its load in ${PLAN_FILE} in the repository, and its load servers here.` : ''}`}
       footer={
         <>
           <Button onClick={onClose}>Cancel</Button>
@@ -112,7 +112,7 @@ export function EditPlanDialog({ plan: saved, onClose }: EditPlanDialogProps) {
           plan={plan}
           ownServerId={app?.serverId}
           chosen={loadServerIds}
-          known={saved.loadServers}
+          savedServers={saved.loadServers}
           error={failure?.fields.loadServerIds}
           onChosen={chooseServers}
         />

@@ -15,19 +15,19 @@ export interface LoadServerFieldsProps {
   /** Server of the app, which can't be chosen. */
   readonly ownServerId: ServerSummary['id'] | undefined;
   readonly chosen: readonly ServerSummary['id'][];
-  /** Names in saved plans, for chosen servers that the list of servers lacks. */
-  readonly known: SavedPlan['loadServers'];
+  /** Load servers of saved plans: names for chosen servers that the list of servers lacks. */
+  readonly savedServers: SavedPlan['loadServers'];
   readonly error: string | undefined;
   readonly onChosen: (serverIds: readonly ServerSummary['id'][]) => void;
 }
 
 /** Renders nothing without another server. */
-export function LoadServerFields({ plan, ownServerId, chosen, known, error, onChosen }: LoadServerFieldsProps) {
+export function LoadServerFields({ plan, ownServerId, chosen, savedServers, error, onChosen }: LoadServerFieldsProps) {
   const trpc = useTRPC();
   const servers = useQuery(trpc.server.list.queryOptions()).data?.items;
   const others = servers?.filter(({ id }) => id !== ownServerId) ?? [];
   const hintId = useId();
-  const nameOf = (id: ServerSummary['id']) => known.find(({ serverId }) => serverId === id)?.name ?? null;
+  const nameOf = (id: ServerSummary['id']) => savedServers.find(({ serverId }) => serverId === id)?.name ?? null;
   // A deleted server stays chosen until a person removes it, so that no run silently has less load.
   const absent = chosen.filter((id) => !others.some((server) => server.id === id));
   if (others.length === 0 && absent.length === 0) return null;
@@ -62,7 +62,8 @@ export function LoadServerFields({ plan, ownServerId, chosen, known, error, onCh
       </div>
       <p id={hintId} className="text-ink-faint text-sm">
         Default: the app's own server. Load servers send the requests to Fairlead over the network, all at the same
-        time. They share the clients and the rate of the plan. A saved plan keeps them; a downloaded file does not.
+        time. They share the clients and the rate of the plan. A saved plan keeps the servers; a downloaded file does
+        not.
       </p>
       {faults.map((fault) => (
         <p key={fault} role="alert" className="text-bad-text text-sm">

@@ -83,7 +83,7 @@ function StartForm({ apps, chosen, chosenPlan, onClose }: StartFormProps) {
   const changesData = mayChangeData(plan);
   const copies = copiesRelease(plan);
   const [isConfirmed, setConfirmed] = useState(false);
-  const [loadServerIds, setLoadServerIds] = useState(() => loadServersOf(saved));
+  const [loadServerIds, setLoadServerIds] = useState(() => loadServerIdsOf(saved));
   const faults = distributionFaults(plan, loadServerIds.length);
   const estimateMs = loadServerIds.length === 0 ? loadMs : distributedLoadMs;
 
@@ -92,7 +92,7 @@ function StartForm({ apps, chosen, chosenPlan, onClose }: StartFormProps) {
     setSaved(found);
     if (found === null) return;
     setDraft(draftOf(found.plan));
-    setLoadServerIds(loadServersOf(found));
+    setLoadServerIds(loadServerIdsOf(found));
     setConfirmed(false);
     setForm((count) => count + 1);
   };
@@ -171,7 +171,7 @@ function StartForm({ apps, chosen, chosenPlan, onClose }: StartFormProps) {
         plan={plan}
         ownServerId={app?.serverId}
         chosen={loadServerIds}
-        known={[...(chosenPlan?.loadServers ?? []), ...plans.flatMap(({ loadServers }) => loadServers)]}
+        savedServers={[...(chosenPlan?.loadServers ?? []), ...plans.flatMap(({ loadServers }) => loadServers)]}
         error={failure?.fields.loadServerIds}
         onChosen={chooseServers}
       />
@@ -219,7 +219,7 @@ function StartForm({ apps, chosen, chosenPlan, onClose }: StartFormProps) {
   );
 }
 
-function loadServersOf(saved: SavedPlan | null): readonly ServerSummary['id'][] {
+function loadServerIdsOf(saved: SavedPlan | null): readonly ServerSummary['id'][] {
   return saved === null ? [] : saved.loadServers.map(({ serverId }) => serverId);
 }
 

@@ -1,11 +1,11 @@
-// Changes of a plan for the audit log. Invariant: never the text of a query, the value of a header or a body.
+// Changes of a plan for the audit log. Invariant: they never hold the text of a query, the value of a header or a body.
 import { isDeepStrictEqual } from 'node:util';
 import type { AuditFields } from '../audit/index.ts';
 import { type BenchmarkPlan, benchmarkPlanSchema, redactPlan } from '../benchmark/index.ts';
 
 /**
- * Returns the changed fields of a stored plan. Of values that are never shown, it names the kinds that changed. The order of
- * keys is no change: PostgreSQL stores its own.
+ * Returns the changed fields of a stored plan. For hidden values, it returns only the kinds that changed. The order of keys
+ * doesn't count, because PostgreSQL changes it in a stored object.
  */
 export function changedPlanFields(stored: unknown, plan: BenchmarkPlan): { before: AuditFields; after: AuditFields } {
   const old = benchmarkPlanSchema.parse(stored);
