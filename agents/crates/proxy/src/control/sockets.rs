@@ -64,8 +64,10 @@ impl OwnedListener {
         let listener = TcpListener::from(self.descriptor);
         listener.set_nonblocking(true)?;
         // Applies here and not at the bind, so that sockets of an older proxy have it too.
-        if self.kind == ListenerKind::Https {
-            defer_accept(&listener)?;
+        if self.kind == ListenerKind::Https
+            && let Err(error) = defer_accept(&listener)
+        {
+            tracing::warn!(address = %self.address, %error, "TLS handshakes take more CPU: TCP_DEFER_ACCEPT can't be set");
         }
         Ok(listener)
     }
