@@ -115,8 +115,8 @@ pub struct LinkEnds {
     pub pushes: PushSender,
     /// True while a session is open.
     pub connected: watch::Receiver<bool>,
-    /// True from the first verified desired state of a session until the session ends. A gateway can open a session without the
-    /// control plane, so only a verified state proves that the orders of the control plane arrive.
+    /// True while a session is open whose newest desired state was verified. A gateway can open a session without the control
+    /// plane, so only a verified state proves that the orders of the control plane arrive.
     pub state_verified: watch::Receiver<bool>,
     /// Log queries of the control plane.
     pub log_requests: mpsc::UnboundedReceiver<LogRequest>,
@@ -407,6 +407,7 @@ impl Link {
                 self.state_verified.send_replace(true);
             }
             Err(refusal) => {
+                self.state_verified.send_replace(false);
                 let refused = Some((refusal.code(), refusal.to_string()));
                 tracing::error!(code = refusal.code(), reason = %refusal, "desired state refused");
                 self.desired.send_if_modified(|desired| {

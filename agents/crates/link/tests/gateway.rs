@@ -230,6 +230,12 @@ async fn only_a_session_with_a_verified_state_proves_the_control_plane() {
         assert!(!*agent.ends.state_verified.borrow());
         peer.send(FromGateway::State(peer.signed(3, "srv_fake"))).await;
         agent.ends.state_verified.wait_for(|verified| *verified).await.unwrap();
+        let mut changed = peer.signed(4, "srv_fake");
+        changed.signature[0] ^= 1;
+        peer.send(FromGateway::State(changed)).await;
+        agent.ends.state_verified.wait_for(|verified| !verified).await.unwrap();
+        peer.send(FromGateway::State(peer.signed(3, "srv_fake"))).await;
+        agent.ends.state_verified.wait_for(|verified| *verified).await.unwrap();
         drop(peer);
         agent.ends.state_verified.wait_for(|verified| !verified).await.unwrap();
     }

@@ -244,7 +244,7 @@ impl Benchmarks {
                     let lost = disconnected(state_verified);
                     run_until(run, lost, &stop).await.unwrap_or_else(|()| {
                         Err(BenchError::Part(format!(
-                            "It had no connection to the control plane for {} s",
+                            "It had no verified connection to the control plane for {} s",
                             DISCONNECTED_MAX.as_secs()
                         )))
                     })
