@@ -8,6 +8,7 @@ use std::time::Duration;
 use fairlead_base::CancellationToken;
 use fairlead_model::{BenchmarkProtocol, NetworkPath, UpstreamAddress};
 use http::Uri;
+use http::uri::Authority;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
 use serde::Deserialize;
@@ -17,7 +18,6 @@ use crate::cell::{Cell, REQUEST_TIMEOUT, measure};
 use crate::client::{LoadTarget, Protocol};
 use crate::error::BenchError;
 use crate::mode::Mode;
-use crate::plan_load::redacted_url;
 use crate::row::{CampaignRow, row};
 use crate::tls::client_config;
 
@@ -94,13 +94,21 @@ pub async fn run_campaign(
 }
 
 fn cell(campaign: &Campaign, contender: &Contender, concurrency: u32) -> Result<Cell, BenchError> {
-    let unusable = |reason: &str| BenchError::Plan(format!("`{}`: {reason}", redacted_url(&contender.url)));
-    let uri: Uri = contender.url.parse().map_err(|_| unusable("not a URL"))?;
-    let host = uri.host().ok_or_else(|| unusable("it has no host"))?.to_owned();
+    // Messages name the contender and not its URL, which may hold a secret.
+    let unusable = |reason: &str| BenchError::Plan(format!("`{}`: {reason}", contender.name));
+    let uri: Uri = contender.url.parse().map_err(|_| unusable("its url is not a URL"))?;
+    let host = uri.host().ok_or_else(|| unusable("its url has no host"))?.to_owned();
+    let authority = uri.authority().map_or(host.as_str(), Authority::as_str).to_owned();
+    if authority.contains('@') {
+        return Err(unusable("its url has a user name or a password, which are never sent: remove them"));
+    }
+    if authority != host && uri.port_u16().is_none() {
+        return Err(unusable("its url has an invalid port"));
+    }
     let secure = match uri.scheme_str() {
         Some("https") => true,
         Some("http") => false,
-        _ => return Err(unusable("it must start with http:// or https://")),
+        _ => return Err(unusable("its url must start with http:// or https://")),
     };
     let protocol = match contender.protocol {
         BenchmarkProtocol::Http2 | BenchmarkProtocol::Http3 if !secure => {
@@ -150,7 +158,6 @@ fn cell(campaign: &Campaign, contender: &Contender, concurrency: u32) -> Result<
             Some((client_config(&roots(contender)?, protocol)?, name))
         }
     };
-    let authority = uri.authority().map_or(host, ToString::to_string);
     let path = uri.path_and_query().map_or_else(|| "/".to_owned(), ToString::to_string);
     Ok(Cell {
         name: contender.name.clone(),
@@ -175,8 +182,7 @@ fn cell(campaign: &Campaign, contender: &Contender, concurrency: u32) -> Result<
 }
 
 fn roots(contender: &Contender) -> Result<Vec<Vec<u8>>, BenchError> {
-    let url = redacted_url(&contender.url);
-    let missing = || BenchError::Plan(format!("`{url}` needs ca_file: nothing else is trusted"));
+    let missing = || BenchError::Plan(format!("`{}` needs ca_file: nothing else is trusted", contender.name));
     let file = contender.ca_file.as_ref().ok_or_else(missing)?;
     let unreadable = |error: rustls::pki_types::pem::Error| BenchError::Plan(format!("{}: {error}", file.display()));
     let certificates = CertificateDer::pem_file_iter(file).map_err(unreadable)?;

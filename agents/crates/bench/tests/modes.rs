@@ -85,9 +85,13 @@ async fn server() -> Server {
 }
 
 async fn measured(server: &Server, mode: Mode, clients: u32) -> Result<CampaignRow, BenchError> {
+    measured_at(&format!("https://{HOST}/"), server, mode, clients).await
+}
+
+async fn measured_at(url: &str, server: &Server, mode: Mode, clients: u32) -> Result<CampaignRow, BenchError> {
     let contender = Contender {
         name: "server".to_owned(),
-        url: format!("https://{HOST}/"),
+        url: url.to_owned(),
         connect: Some(server.address.into()),
         ca_file: Some(server.ca_file.clone()),
         protocol: BenchmarkProtocol::Http1,
@@ -150,4 +154,22 @@ async fn kept_connections_are_opened_once_a_client() {
     let row = measured(&server, Mode::Keepalive, 3).await.unwrap();
     assert!(row.requests > 0);
     assert_eq!(server.counts.connections.load(Ordering::Relaxed), 3);
+}
+
+#[tokio::test]
+async fn an_unusable_url_is_refused_by_the_name_of_its_contender() {
+    let server = server().await;
+    for (url, reason) in [
+        (
+            "https://user:canary@bench.localhost/",
+            "its url has a user name or a password, which are never sent: remove them",
+        ),
+        ("https://canary@bench.localhost/", "its url has a user name or a password, which are never sent: remove them"),
+        ("https://user:can/ary@bench.localhost/", "its url has an invalid port"),
+        ("/canary", "its url has no host"),
+        ("ftp://bench.localhost/canary", "its url must start with http:// or https://"),
+    ] {
+        let error = measured_at(url, &server, Mode::Keepalive, 1).await.unwrap_err();
+        assert!(matches!(&error, BenchError::Plan(message) if *message == format!("`server`: {reason}")), "{error}");
+    }
 }
