@@ -219,7 +219,7 @@ async fn idle_connections(context: &FloodContext, first_bytes: &[u8]) -> Vec<Tcp
     for _ in 0..count(1500, 3000) {
         let Ok(mut stream) = context.endpoint.connect().await else { continue };
         // The proxy may refuse the connection first; `refused` counts it.
-        let _ = stream.write_all(first_bytes).await;
+        stream.write_all(first_bytes).await.ok();
         streams.push(stream);
     }
     streams
