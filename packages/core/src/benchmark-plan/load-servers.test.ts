@@ -243,9 +243,12 @@ test('the audit log says that hidden values changed, without the values', async 
   const ordered = { ...plan, load: load({ 'Accept-Language': 'text/second', Accept: 'text/second' }) };
   await update(planId, 4, { plan: ordered });
   await update(planId, 5, { plan: ordered });
+  await update(planId, 6, { plan: { ...ordered, path: '/search#token=first' } });
+  await update(planId, 7, { plan: { ...ordered, path: '/search#token=second' } });
   const changes = await fieldsOf('update_plan');
   expect(changes[4]).toEqual({ before: {}, after: { appName: 'Shop' } });
   expect(changes[0]).toEqual({ before: {}, after: { appName: 'Shop', changedValues: ['query'] } });
   expect(changes[2]).toEqual({ before: {}, after: { appName: 'Shop', changedValues: ['headers'] } });
+  expect(changes[6]).toEqual({ before: {}, after: { appName: 'Shop', changedValues: ['query'] } });
   expect(JSON.stringify(changes)).not.toMatch(/token=|text\/(?:first|second)/);
 });
