@@ -197,6 +197,9 @@ test('protection of an environment pauses schedules whose load servers run its a
   await update(planId, 1, { loadServerIds: [west] });
   await protect(true);
   expect((await get(planId)).schedule?.paused).toBe(true);
+  expect(await fieldsOf('pause_schedule')).toEqual([
+    { before: { paused: false }, after: { appName: 'Shop', paused: true } },
+  ]);
 });
 
 test('a plan from the repository takes load servers from members, and keeps them when its file changes', async () => {

@@ -2,7 +2,7 @@
 import { type AppId, type BenchmarkPlanId, parseId } from '@fairlead/contract/ids';
 import { type TestDatabase, testDatabase } from '@fairlead/db/testing';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { deleteApp } from '../app/index.ts';
+import { deleteApp, restoreApp } from '../app/index.ts';
 import { benchmarkPlanSchema, createBenchmark, getBenchmark } from '../benchmark/index.ts';
 import { updateEnvironment } from '../environment/index.ts';
 import { auditEventsOf, type TestWorld, testWorld } from '../testing/index.ts';
@@ -158,6 +158,26 @@ test('a plan whose requests may change data has no schedule', async () => {
 test('protection of the environment pauses its schedules', async () => {
   await schedule();
   const { environmentId } = await world.tenant((ctx) => getPlan(ctx, { planId }));
-  await world.tenant((ctx) => updateEnvironment(ctx, { environmentId, protected: true }));
+  const protect = (isProtected: boolean) =>
+    world.tenant((ctx) => updateEnvironment(ctx, { environmentId, protected: isProtected }));
+  await protect(true);
   expect(await current()).toMatchObject({ paused: true, nextAt: null });
+  // A schedule that was paused before is not paused again.
+  await protect(false);
+  await protect(true);
+  const pauses = (await auditEventsOf(world)).filter(({ action }) => action === 'benchmark.pause_schedule');
+  expect(pauses).toMatchObject([
+    { targetId: planId, targetLabel: 'Nightly', before: { paused: false }, after: { appName: 'Shop', paused: true } },
+  ]);
+});
+
+test('protection of the environment also pauses the schedules of deleted apps, which can be restored', async () => {
+  await schedule();
+  const { environmentId } = await world.tenant((ctx) => getPlan(ctx, { planId }));
+  await world.tenant((ctx) => deleteApp(ctx, { appId, confirmName: 'Shop' }));
+  await world.tenant((ctx) => updateEnvironment(ctx, { environmentId, protected: true }));
+  await world.tenant((ctx) => restoreApp(ctx, { appId }));
+  expect(await current()).toMatchObject({ paused: true, nextAt: null });
+  const pauses = (await auditEventsOf(world)).filter(({ action }) => action === 'benchmark.pause_schedule');
+  expect(pauses).toMatchObject([{ targetId: planId, after: { appName: 'Shop', paused: true } }]);
 });
