@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { benchmarkPlanSchema } from '../benchmark/index.ts';
 import { createDeployment, getDeployment } from '../deployment/index.ts';
 import { forOrganization } from '../kernel/index.ts';
-import { auditEventsOf, builtStatus, type TestWorld, testWorld } from '../testing/index.ts';
+import { auditEventsOf, builtStatus, type TestWorld, testWorld, untilBlocked } from '../testing/index.ts';
 import {
   advanceSchedule,
   createPlan,
@@ -128,6 +128,26 @@ test('a file with headers in any order is unchanged in the next build', async ()
   await build(appId, file('Nightly', { load: { requests } }));
   await build(appId, file('Nightly', { load: { requests } }));
   expect(await plans(appId)).toMatchObject([{ version: 1 }]);
+});
+
+test('a change of the file pauses a schedule that a member sets at the same time', async () => {
+  const appId = await createApp();
+  await build(appId, file('Nightly'));
+  const [{ id: planId, environmentId } = { id: parseId('bpl', 'bpl_none'), environmentId: '' }] = await plans(appId);
+  const nightly = { weekday: null, hour: 3, timeZone: 'UTC' };
+  let synced: Promise<string | null> | undefined;
+  await world.tenant(async (ctx) => {
+    await updateSchedule(ctx, { planId, version: 1, schedule: nightly });
+    synced = world.system((system) => {
+      const content = file('Nightly', { concurrency: [64] });
+      return syncRepositoryPlan(forOrganization(system, world.organizationId), { appId, environmentId, content });
+    });
+    await untilBlocked(ctx.tx);
+  });
+  expect(await synced).toBe(
+    'fairlead.bench.json is the benchmark plan Nightly. It changed, so its schedule is paused.',
+  );
+  expect(await plans(appId)).toMatchObject([{ version: 2, schedule: { paused: true } }]);
 });
 
 test('an app with all its plans gets none of a repository', async () => {
