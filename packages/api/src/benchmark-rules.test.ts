@@ -140,15 +140,17 @@ test('load servers of a saved plan need the right to benchmark in the organizati
   await expect(added).rejects.toMatchObject(denied);
 
   const { planId } = await benchmarker.benchmarkPlan.create({ appId, name: 'Load', plan, loadServerIds: [own] });
-  await benchmarker.benchmarkPlan.updateSchedule({ planId, schedule: nightly });
-  await guest.benchmarkPlan.pauseSchedule({ planId, paused: true });
-  await expect(guest.benchmarkPlan.pauseSchedule({ planId, paused: false })).rejects.toMatchObject(denied);
-  await expect(guest.benchmarkPlan.updateSchedule({ planId, schedule: nightly })).rejects.toMatchObject(denied);
+  await benchmarker.benchmarkPlan.updateSchedule({ planId, version: 1, schedule: nightly });
+  await guest.benchmarkPlan.pauseSchedule({ planId, version: 1, paused: true });
+  await expect(guest.benchmarkPlan.pauseSchedule({ planId, version: 1, paused: false })).rejects.toMatchObject(denied);
+  await expect(guest.benchmarkPlan.updateSchedule({ planId, version: 1, schedule: nightly })).rejects.toMatchObject(
+    denied,
+  );
   // More load would reach the load servers too.
   const more = { ...plan, concurrency: [64] };
   await expect(guest.benchmarkPlan.update({ planId, version: 1, plan: more })).rejects.toMatchObject(denied);
   await guest.benchmarkPlan.update({ planId, version: 1, loadServerIds: [] });
-  await guest.benchmarkPlan.updateSchedule({ planId, schedule: nightly });
+  await guest.benchmarkPlan.updateSchedule({ planId, version: 2, schedule: nightly });
 });
 
 test('a schedule with load servers needs the approval of protected environments that have an app on them', async () => {
@@ -169,11 +171,19 @@ test('a schedule with load servers needs the approval of protected environments 
     });
   });
   const schedule = (caller: Caller, id: typeof planId) =>
-    caller.benchmarkPlan.updateSchedule({ planId: id, schedule: { weekday: null, hour: 3, timeZone: 'UTC' } });
+    caller.benchmarkPlan.updateSchedule({
+      ...{ planId: id, version: 1, schedule: { weekday: null, hour: 3, timeZone: 'UTC' } },
+    });
   const refusal = { cause: { published: { errorCode: 'environment.protected' } } };
   await expect(schedule(benchmarker, planId)).rejects.toMatchObject(refusal);
   await expect(benchmarker.benchmarkPlan.update({ planId, version: 1, name: 'Night' })).rejects.toMatchObject(refusal);
   await schedule(owner, planId);
+  await owner.benchmarkPlan.update({ planId, version: 1, plan: { targets: ['proxy'], concurrency: [64] } as object });
+  // The approval is for the plan that the approver saw.
+  const outdated = { cause: { published: { errorCode: 'benchmark_plan.outdated' } } };
+  await expect(schedule(owner, planId)).rejects.toMatchObject(outdated);
+  const resumed = owner.benchmarkPlan.pauseSchedule({ planId, version: 1, paused: false });
+  await expect(resumed).rejects.toMatchObject(outdated);
   const alone = await benchmarker.benchmarkPlan.create({
     appId,
     name: 'Alone',

@@ -407,8 +407,8 @@ const verbs: Record<string, readonly [string, (ctx: Ctx) => Promise<unknown>]> =
   ],
   getPlan: ['benchmark_plan.not_found', (ctx) => getPlan(ctx, plan())],
   updatePlan: ['benchmark_plan.not_found', (ctx) => updatePlan(ctx, { ...plan(), version: 1, name: 'Weekly' })],
-  updateSchedule: ['benchmark_plan.not_found', (ctx) => updateSchedule(ctx, { ...plan(), schedule: null })],
-  pauseSchedule: ['benchmark_plan.not_found', (ctx) => pauseSchedule(ctx, { ...plan(), paused: true })],
+  updateSchedule: ['benchmark_plan.not_found', (ctx) => updateSchedule(ctx, { ...plan(), version: 1, schedule: null })],
+  pauseSchedule: ['benchmark_plan.not_found', (ctx) => pauseSchedule(ctx, { ...plan(), version: 1, paused: true })],
   deletePlan: ['benchmark_plan.not_found', (ctx) => deletePlan(ctx, plan())],
   'requireTopics (app)': ['app.not_found', (ctx) => requireTopics(ctx, { topics: [{ kind: 'app', id: app() }] })],
   'requireTopics (server)': [

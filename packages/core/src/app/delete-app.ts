@@ -27,7 +27,7 @@ export async function deleteApp(ctx: Ctx, input: DeleteAppInput): Promise<Delete
   if (app.name !== input.confirmName.trim()) throw new AppError('app.confirm_mismatch', { appId });
   const { name, slug, repositoryUrl, placements } = app;
   const working = await stopDeployments(ctx, { appId });
-  for (const { environmentId } of placements) await endBenchmarks(ctx, { appId, environmentId });
+  await endBenchmarks(ctx, { appId });
   await tx.instance.deleteMany({ where: { appId, organizationId } });
   const serverIds = [...working, ...placements.flatMap(({ servers }) => servers.map(({ serverId }) => serverId))];
   await bumpAll(ctx, serverIds);

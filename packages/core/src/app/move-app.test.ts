@@ -21,7 +21,7 @@ import {
   listSecrets,
   updateSecrets,
 } from '../secret/index.ts';
-import { auditEventsOf, type TestWorld, testWorld } from '../testing/index.ts';
+import { auditEventsOf, type TestWorld, testWorld, untilBlocked } from '../testing/index.ts';
 import { detachEnvironment, getApp, getAppMove, moveApp, updateConfig } from './index.ts';
 
 let db: TestDatabase;
@@ -186,6 +186,29 @@ test('a queued or running deployment blocks a move', async () => {
   await expect(move()).rejects.toMatchObject({ code: 'app.move_under_way' });
   await world.finish(deploymentId);
   await move();
+});
+
+test('a move locks all runs of the app before it gives a server a new state', async () => {
+  await placeIn(source.staging);
+  await goLive(source.production);
+  const plan = benchmarkPlanSchema.parse({});
+  const start = () => world.tenant((ctx) => createBenchmark(ctx, { appId, environmentId: source.production, plan }));
+  const [first, second] = [await start(), await start()];
+  await world.system(({ tx }) =>
+    tx.benchmarkRun.updateMany({ where: { id: second.runId }, data: { environmentId: source.staging } }),
+  );
+  let moved: Promise<unknown> | undefined;
+  await world.system(async ({ tx }) => {
+    await tx.$queryRaw`SELECT id FROM benchmark_run WHERE id = ${second.runId} FOR UPDATE`;
+    moved = move([pair('production'), pair('staging')]);
+    await untilBlocked(tx);
+    const free = tx.$queryRaw`SELECT id FROM server WHERE id = ${world.serverId} FOR UPDATE NOWAIT`;
+    await expect(free).resolves.toHaveLength(1);
+  });
+  await moved;
+  const where = { id: { in: [first.runId, second.runId] } };
+  const runs = await world.system(({ tx }) => tx.benchmarkRun.findMany({ where, select: { state: true } }));
+  expect(runs).toEqual([{ state: 'cancelled' }, { state: 'cancelled' }]);
 });
 
 test('an attached secret group blocks a move; existing releases keep its values', async () => {

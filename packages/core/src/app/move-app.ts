@@ -47,10 +47,8 @@ export async function moveApp(ctx: Ctx, input: MoveAppInput, by: Rights): Promis
   requireNoGain(by, move.projectId, input);
   await requireHostsProtectedAlike(ctx, input);
 
-  for (const { from, to } of environments) {
-    await endBenchmarks(ctx, { appId, environmentId: from });
-    await moveRows(ctx, { appId, from, to });
-  }
+  await endBenchmarks(ctx, { appId });
+  for (const { from, to } of environments) await moveRows(ctx, { appId, from, to });
   const { slug } = await tx.app.update({ where: { id: appId }, data: { projectId }, select: { slug: true } });
   for (const serverId of await serversOf(ctx, appId)) await bumpServer(ctx, serverId);
   const payload = { organizationId, appId, environments };

@@ -3,10 +3,15 @@ import { type DeploymentId, parseId } from '@fairlead/contract/ids';
 import { benchmarkEventSchema, enqueueEvents } from '../benchmark/index.ts';
 import { restartApp } from '../deployment/index.ts';
 import { AppError, type Ctx, notifyChange } from '../kernel/index.ts';
+import { lockApps } from '../placement/index.ts';
 
 /** Carries out the next due event of a run. Does nothing if none is due, so that it is safe to run twice. */
 export async function runBenchmarkEvent(ctx: Ctx, { runId }: { readonly runId: string }): Promise<void> {
   const { tx, organizationId } = ctx;
+  const found = await tx.benchmarkRun.findFirst({ where: { id: runId, organizationId }, select: { appId: true } });
+  if (found === null) return;
+  // Every transaction locks apps before runs. In another order, this could deadlock with the report of a server.
+  await lockApps(ctx, [found.appId]);
   await tx.$queryRaw`SELECT id FROM benchmark_run WHERE id = ${runId} AND organization_id = ${organizationId} FOR UPDATE`;
   const run = await tx.benchmarkRun.findFirst({
     where: { id: runId, organizationId, state: 'running' },

@@ -22,11 +22,14 @@ export function changedPlanFields(stored: unknown, plan: BenchmarkPlan): { befor
   };
 }
 
-/** Returns the values that `redactPlan` hides, by kind. */
+/** Returns the values that `redactPlan` hides, by kind. A fragment counts as a query. */
 function hiddenValues({ path, load: { requests } }: BenchmarkPlan): Record<string, unknown[]> {
   const paths = [path, ...requests.map((request) => request.path)];
   return {
-    query: paths.flatMap((each) => (each.includes('?') ? each.slice(each.indexOf('?')) : [])),
+    query: paths.flatMap((each) => {
+      const at = each.search(/[?#]/);
+      return at === -1 ? [] : each.slice(at);
+    }),
     headers: requests.map(({ headers }) => headers).filter((headers) => Object.keys(headers).length > 0),
     body: requests.flatMap(({ body }) => (body === '' ? [] : body)),
   };

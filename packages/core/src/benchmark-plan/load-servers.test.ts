@@ -102,7 +102,7 @@ test('a server of another organization is refused as one that does not exist', a
   // A foreign id that reached the row in another way gets no load, and its name is not shown.
   await world.system(({ tx }) => tx.benchmarkPlan.updateMany({ data: { loadServerIds: [foreign] } }));
   expect((await get(planId)).loadServers).toEqual([{ serverId: foreign, name: null }]);
-  await world.tenant((ctx) => updateSchedule(ctx, { planId, schedule: nightly }));
+  await world.tenant((ctx) => updateSchedule(ctx, { planId, version: 1, schedule: nightly }));
   expect(await reachSlot(planId, [foreign])).toMatchObject({ skipCode: 'benchmark_plan.load_server_deleted' });
 });
 
@@ -134,7 +134,7 @@ test('a run of the plan has its load servers, and no others under its name', asy
 
 test('a schedule runs with the load servers', async () => {
   const planId = await save([east, west]);
-  await world.tenant((ctx) => updateSchedule(ctx, { planId, schedule: nightly }));
+  await world.tenant((ctx) => updateSchedule(ctx, { planId, version: 1, schedule: nightly }));
   const last = await reachSlot(planId, [east, west]);
   expect(last).toMatchObject({ skipCode: null });
   const runId = parseId('run', last?.runId ?? '');
@@ -148,7 +148,7 @@ test('a schedule runs with the load servers', async () => {
 
 test('a slot is skipped with the reason while a load server can not take part', async () => {
   const planId = await save([east, west]);
-  await world.tenant((ctx) => updateSchedule(ctx, { planId, schedule: nightly }));
+  await world.tenant((ctx) => updateSchedule(ctx, { planId, version: 1, schedule: nightly }));
   const skipped = async (connected: readonly ServerId[]) => {
     const last = await reachSlot(planId, connected);
     expect(last?.runId).toBeNull();
@@ -178,7 +178,7 @@ test('a slot is skipped with the reason while a load server can not take part', 
 
 test('protection of an environment pauses schedules whose load servers run its apps', async () => {
   const planId = await save([east]);
-  await world.tenant((ctx) => updateSchedule(ctx, { planId, schedule: nightly }));
+  await world.tenant((ctx) => updateSchedule(ctx, { planId, version: 1, schedule: nightly }));
   const staging = newId('env');
   const { organizationId } = world;
   await world.system(async ({ tx }) => {
@@ -197,6 +197,9 @@ test('protection of an environment pauses schedules whose load servers run its a
   await update(planId, 1, { loadServerIds: [west] });
   await protect(true);
   expect((await get(planId)).schedule?.paused).toBe(true);
+  expect(await fieldsOf('pause_schedule')).toEqual([
+    { before: { paused: false }, after: { appName: 'Shop', paused: true } },
+  ]);
 });
 
 test('a plan from the repository takes load servers from members, and keeps them when its file changes', async () => {
@@ -215,7 +218,7 @@ test('a plan from the repository takes load servers from members, and keeps them
   await sync({ concurrency: [8] });
   expect(await get(planId)).toMatchObject({ version: 3, isFromRepository: true, loadServers: [{ serverId: east }] });
 
-  await world.tenant((ctx) => updateSchedule(ctx, { planId, schedule: nightly }));
+  await world.tenant((ctx) => updateSchedule(ctx, { planId, version: 3, schedule: nightly }));
   await world.system(({ tx }) => tx.benchmarkPlan.updateMany({ data: { plan: { ...plan, targets: ['direct'] } } }));
   expect(await reachSlot(planId, [east])).toMatchObject({ runId: null, skipCode: 'benchmark.not_distributable' });
 });
@@ -243,9 +246,12 @@ test('the audit log says that hidden values changed, without the values', async 
   const ordered = { ...plan, load: load({ 'Accept-Language': 'text/second', Accept: 'text/second' }) };
   await update(planId, 4, { plan: ordered });
   await update(planId, 5, { plan: ordered });
+  await update(planId, 6, { plan: { ...ordered, path: '/search#token=first' } });
+  await update(planId, 7, { plan: { ...ordered, path: '/search#token=second' } });
   const changes = await fieldsOf('update_plan');
   expect(changes[4]).toEqual({ before: {}, after: { appName: 'Shop' } });
   expect(changes[0]).toEqual({ before: {}, after: { appName: 'Shop', changedValues: ['query'] } });
   expect(changes[2]).toEqual({ before: {}, after: { appName: 'Shop', changedValues: ['headers'] } });
+  expect(changes[6]).toEqual({ before: {}, after: { appName: 'Shop', changedValues: ['query'] } });
   expect(JSON.stringify(changes)).not.toMatch(/token=|text\/(?:first|second)/);
 });

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { benchmarkPlanSchema } from '../benchmark/index.ts';
 import { createDeployment, getDeployment } from '../deployment/index.ts';
 import { forOrganization } from '../kernel/index.ts';
-import { auditEventsOf, builtStatus, type TestWorld, testWorld } from '../testing/index.ts';
+import { auditEventsOf, builtStatus, type TestWorld, testWorld, untilBlocked } from '../testing/index.ts';
 import {
   advanceSchedule,
   createPlan,
@@ -85,7 +85,7 @@ test('a change of the file pauses the schedule, which outlives the file', async 
   await build(appId, file('Nightly'));
   const planId = (await plans(appId))[0]?.id ?? parseId('bpl', 'bpl_none');
   const nightly = { weekday: null, hour: 3, timeZone: 'UTC' };
-  await world.tenant((ctx) => updateSchedule(ctx, { planId, schedule: nightly }));
+  await world.tenant((ctx) => updateSchedule(ctx, { planId, version: 1, schedule: nightly }));
   await build(appId, file('Weekly'));
   expect(await plans(appId)).toMatchObject([{ name: 'Weekly', schedule: { paused: false } }]);
   expect((await build(appId, file('Weekly', { concurrency: [8] }))).at(-1)).toBe(
@@ -99,6 +99,17 @@ test('a change of the file pauses the schedule, which outlives the file', async 
     ...['create_plan', 'update_schedule', 'update_plan', 'update_plan', 'pause_schedule', 'update_plan'],
   ]);
   await world.tenant((ctx) => deletePlan(ctx, { planId }));
+});
+
+test('a schedule is refused for a plan that a build has changed', async () => {
+  const appId = await createApp();
+  await build(appId, file('Nightly'));
+  const planId = (await plans(appId))[0]?.id ?? parseId('bpl', 'bpl_none');
+  const nightly = { weekday: null, hour: 3, timeZone: 'UTC' };
+  await build(appId, file('Nightly', { concurrency: [64] }));
+  const outdated = world.tenant((ctx) => updateSchedule(ctx, { planId, version: 1, schedule: nightly }));
+  await expect(outdated).rejects.toMatchObject({ code: 'benchmark_plan.outdated' });
+  expect(await plans(appId)).toMatchObject([{ version: 2, schedule: null }]);
 });
 
 test('the audit log says that the file changed a query, without its text', async () => {
@@ -117,6 +128,26 @@ test('a file with headers in any order is unchanged in the next build', async ()
   await build(appId, file('Nightly', { load: { requests } }));
   await build(appId, file('Nightly', { load: { requests } }));
   expect(await plans(appId)).toMatchObject([{ version: 1 }]);
+});
+
+test('a change of the file pauses a schedule that a member sets at the same time', async () => {
+  const appId = await createApp();
+  await build(appId, file('Nightly'));
+  const [{ id: planId, environmentId } = { id: parseId('bpl', 'bpl_none'), environmentId: '' }] = await plans(appId);
+  const nightly = { weekday: null, hour: 3, timeZone: 'UTC' };
+  let synced: Promise<string | null> | undefined;
+  await world.tenant(async (ctx) => {
+    await updateSchedule(ctx, { planId, version: 1, schedule: nightly });
+    synced = world.system((system) => {
+      const content = file('Nightly', { concurrency: [64] });
+      return syncRepositoryPlan(forOrganization(system, world.organizationId), { appId, environmentId, content });
+    });
+    await untilBlocked(ctx.tx);
+  });
+  expect(await synced).toBe(
+    'fairlead.bench.json is the benchmark plan Nightly. It changed, so its schedule is paused.',
+  );
+  expect(await plans(appId)).toMatchObject([{ version: 2, schedule: { paused: true } }]);
 });
 
 test('an app with all its plans gets none of a repository', async () => {
@@ -166,17 +197,17 @@ test('a file that turns to a scenario with more rights is never started by its s
   await build(appId, file('Nightly'));
   const planId = (await plans(appId))[0]?.id ?? parseId('bpl', 'bpl_none');
   const nightly = { weekday: null, hour: 3, timeZone: 'UTC' };
-  await world.tenant((ctx) => updateSchedule(ctx, { planId, schedule: nightly }));
+  await world.tenant((ctx) => updateSchedule(ctx, { planId, version: 1, schedule: nightly }));
   await build(
     appId,
     file('Nightly', { scenario: 'deploy', targets: ['proxy'], protocols: ['http1'], requestsPerSecond: 10 }),
   );
-  await world.tenant((ctx) => pauseSchedule(ctx, { planId, paused: false }));
+  await world.tenant((ctx) => pauseSchedule(ctx, { planId, version: 2, paused: false }));
   const nextAt = (await plans(appId))[0]?.schedule?.nextAt?.getTime() ?? 0;
   world.clock.forward(nextAt - world.clock.now().getTime() + 1000);
   await world.report({});
   for (const task of await world.system(findDuePlans)) await world.tenant((ctx) => advanceSchedule(ctx, task));
   const [skipped] = await plans(appId);
   expect(skipped?.schedule?.last).toMatchObject({ runId: null, skipCode: 'benchmark_plan.not_schedulable' });
-  await world.tenant((ctx) => pauseSchedule(ctx, { planId, paused: true }));
+  await world.tenant((ctx) => pauseSchedule(ctx, { planId, version: 2, paused: true }));
 });

@@ -2,7 +2,7 @@
 import { type AppId, type BenchmarkPlanId, parseId } from '@fairlead/contract/ids';
 import { type TestDatabase, testDatabase } from '@fairlead/db/testing';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { deleteApp } from '../app/index.ts';
+import { deleteApp, restoreApp } from '../app/index.ts';
 import { benchmarkPlanSchema, createBenchmark, getBenchmark } from '../benchmark/index.ts';
 import { updateEnvironment } from '../environment/index.ts';
 import { auditEventsOf, type TestWorld, testWorld } from '../testing/index.ts';
@@ -36,7 +36,7 @@ beforeEach(async () => {
 });
 afterEach(() => db.drop());
 
-const schedule = () => world.tenant((ctx) => updateSchedule(ctx, { planId, schedule: nightly }));
+const schedule = (version = 1) => world.tenant((ctx) => updateSchedule(ctx, { planId, version, schedule: nightly }));
 const current = async () => (await world.tenant((ctx) => getPlan(ctx, { planId }))).schedule;
 const due = () => world.system(findDuePlans);
 /** Moves the clock to the next slot and a bit further. */
@@ -112,20 +112,37 @@ test('a slot that passed while the control plane was down starts nothing in the 
 
 test('a paused schedule is not due, and goes on with the next slot', async () => {
   await schedule();
-  await world.tenant((ctx) => pauseSchedule(ctx, { planId, paused: true }));
+  await world.tenant((ctx) => pauseSchedule(ctx, { planId, version: 1, paused: true }));
   expect(await current()).toMatchObject({ paused: true, nextAt: null });
   world.clock.forward(49 * HOUR_MS);
   expect(await due()).toEqual([]);
-  await world.tenant((ctx) => pauseSchedule(ctx, { planId, paused: false }));
+  await world.tenant((ctx) => pauseSchedule(ctx, { planId, version: 1, paused: false }));
   expect(await due()).toEqual([]);
   expect((await current())?.nextAt?.getTime()).toBeGreaterThan(world.clock.now().getTime());
 });
 
+test('a schedule is set and resumed only for the plan that the member saw', async () => {
+  await schedule();
+  const pause = (version: number, paused: boolean) =>
+    world.tenant((ctx) => pauseSchedule(ctx, { planId, version, paused }));
+  await world.tenant((ctx) => updatePlan(ctx, { planId, version: 1, plan: { ...plan, concurrency: [64] } }));
+  const outdated = { code: 'benchmark_plan.outdated' };
+  await expect(schedule(1)).rejects.toMatchObject(outdated);
+  // A pause takes load away, so it works for each version.
+  await pause(1, true);
+  await expect(pause(1, false)).rejects.toMatchObject(outdated);
+  expect(await current()).toMatchObject({ paused: true });
+  await pause(2, false);
+  expect(await current()).toMatchObject({ paused: false });
+  await world.tenant((ctx) => updateSchedule(ctx, { planId, version: 1, schedule: null }));
+  expect(await current()).toBeNull();
+});
+
 test('a removed schedule can not be paused', async () => {
   await schedule();
-  await world.tenant((ctx) => updateSchedule(ctx, { planId, schedule: null }));
+  await world.tenant((ctx) => updateSchedule(ctx, { planId, version: 1, schedule: null }));
   expect(await current()).toBeNull();
-  const paused = world.tenant((ctx) => pauseSchedule(ctx, { planId, paused: true }));
+  const paused = world.tenant((ctx) => pauseSchedule(ctx, { planId, version: 1, paused: true }));
   await expect(paused).rejects.toMatchObject({ code: 'benchmark_plan.no_schedule' });
 });
 
@@ -140,9 +157,9 @@ test('a plan that acts on the app or its server has no schedule', async () => {
   const deploy = { ...plan, scenario: 'deploy' as const, requestsPerSecond: 10, targets: ['proxy' as const] };
   const { version } = await world.tenant((ctx) => getPlan(ctx, { planId }));
   await world.tenant((ctx) => updatePlan(ctx, { planId, version, plan: deploy }));
-  await expect(schedule()).rejects.toMatchObject({ code: 'benchmark_plan.not_schedulable' });
+  await expect(schedule(version + 1)).rejects.toMatchObject({ code: 'benchmark_plan.not_schedulable' });
   await world.tenant((ctx) => updatePlan(ctx, { planId, version: version + 1, plan }));
-  await schedule();
+  await schedule(version + 2);
   const refused = world.tenant((ctx) => updatePlan(ctx, { planId, version: version + 2, plan: deploy }));
   await expect(refused).rejects.toMatchObject({ code: 'benchmark_plan.not_schedulable' });
 });
@@ -158,6 +175,26 @@ test('a plan whose requests may change data has no schedule', async () => {
 test('protection of the environment pauses its schedules', async () => {
   await schedule();
   const { environmentId } = await world.tenant((ctx) => getPlan(ctx, { planId }));
-  await world.tenant((ctx) => updateEnvironment(ctx, { environmentId, protected: true }));
+  const protect = (isProtected: boolean) =>
+    world.tenant((ctx) => updateEnvironment(ctx, { environmentId, protected: isProtected }));
+  await protect(true);
   expect(await current()).toMatchObject({ paused: true, nextAt: null });
+  // A schedule that was paused before is not paused again.
+  await protect(false);
+  await protect(true);
+  const pauses = (await auditEventsOf(world)).filter(({ action }) => action === 'benchmark.pause_schedule');
+  expect(pauses).toMatchObject([
+    { targetId: planId, targetLabel: 'Nightly', before: { paused: false }, after: { appName: 'Shop', paused: true } },
+  ]);
+});
+
+test('protection of the environment also pauses the schedules of deleted apps, which can be restored', async () => {
+  await schedule();
+  const { environmentId } = await world.tenant((ctx) => getPlan(ctx, { planId }));
+  await world.tenant((ctx) => deleteApp(ctx, { appId, confirmName: 'Shop' }));
+  await world.tenant((ctx) => updateEnvironment(ctx, { environmentId, protected: true }));
+  await world.tenant((ctx) => restoreApp(ctx, { appId }));
+  expect(await current()).toMatchObject({ paused: true, nextAt: null });
+  const pauses = (await auditEventsOf(world)).filter(({ action }) => action === 'benchmark.pause_schedule');
+  expect(pauses).toMatchObject([{ targetId: planId, after: { appName: 'Shop', paused: true } }]);
 });

@@ -110,12 +110,18 @@ export const updatePlanInputSchema = z
   .check(checkDistribution);
 export type UpdatePlanInput = z.infer<typeof updatePlanInputSchema>;
 
-/** Null removes the schedule. */
+/** Null removes the schedule. A schedule is for the named version only, because it approves the load of the plan. */
 export const updateScheduleInputSchema = z.object({
   planId: benchmarkPlanIdSchema,
+  version: z.number().int().min(1),
   schedule: scheduleRuleSchema.nullable(),
 });
 export type UpdateScheduleInput = z.infer<typeof updateScheduleInputSchema>;
 
-export const pauseScheduleInputSchema = z.object({ planId: benchmarkPlanIdSchema, paused: z.boolean() });
+/** A resumed schedule is for the named version only, as a new one is. */
+export const pauseScheduleInputSchema = z.object({
+  planId: benchmarkPlanIdSchema,
+  version: z.number().int().min(1),
+  paused: z.boolean(),
+});
 export type PauseScheduleInput = z.infer<typeof pauseScheduleInputSchema>;

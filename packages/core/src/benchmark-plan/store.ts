@@ -124,6 +124,11 @@ export function requireOwnPlan({ id, isFromRepository }: LockedPlan): void {
   if (isFromRepository) throw new AppError('benchmark_plan.from_repository', { planId: id });
 }
 
+/** Throws benchmark_plan.outdated. */
+export function requireVersion(plan: LockedPlan, version: number): void {
+  if (plan.version !== version) throw new AppError('benchmark_plan.outdated', { planId: plan.id });
+}
+
 /** Locks the plan until the transaction ends. Throws benchmark_plan.not_found. */
 export async function lockPlan({ tx, organizationId }: OrganizationCtx, planId: string): Promise<LockedPlan> {
   await tx.$queryRaw`

@@ -101,7 +101,7 @@ async function savePlan(ctx: OrganizationCtx, where: Where, { name, plan }: Plan
     );
     return saved;
   }
-  const { id, schedule, app } = before;
+  const { id, app } = before;
   const isChanged = !isSame(before.plan, plan);
   if (!isChanged && before.name === name) return saved;
   await tx.benchmarkPlan.updateMany({
@@ -120,9 +120,14 @@ async function savePlan(ctx: OrganizationCtx, where: Where, { name, plan }: Plan
       after: { appName: app.name, ...names.after, ...contents.after },
     },
   );
-  if (!isChanged || schedule === null || schedule.pausedAt !== null) return saved;
-  // A commit is no decision to run its load: a member looks at it first.
-  await tx.benchmarkSchedule.updateMany({ where: { planId: id, organizationId }, data: { pausedAt: updatedAt } });
+  if (!isChanged) return saved;
+  // A commit is no decision to run its load: a member looks at it first. The update above locked the plan, so this also finds
+  // a schedule that a member set for the version before.
+  const { count } = await tx.benchmarkSchedule.updateMany({
+    where: { planId: id, organizationId, pausedAt: null },
+    data: { pausedAt: updatedAt },
+  });
+  if (count === 0) return saved;
   await recordAudit(
     { ...ctx, actor },
     {

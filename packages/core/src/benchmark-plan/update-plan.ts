@@ -8,7 +8,7 @@ import { changedPlanFields } from './changed-plan-fields.ts';
 import { requireLoadServers } from './load-servers.ts';
 import { requireSchedulable } from './schedulable.ts';
 import type { SavedPlanRef, UpdatePlanInput } from './schema.ts';
-import { type LockedPlan, loadServerNames, lockPlan, requireOwnPlan } from './store.ts';
+import { type LockedPlan, loadServerNames, lockPlan, requireOwnPlan, requireVersion } from './store.ts';
 
 /**
  * Throws benchmark_plan.not_found, benchmark_plan.from_repository, benchmark_plan.outdated, benchmark_plan.name_taken and the
@@ -19,7 +19,7 @@ export async function updatePlan(ctx: Ctx, input: UpdatePlanInput): Promise<Save
   const { planId, version, name, plan, loadServerIds } = input;
   const before = await lockPlan(ctx, planId);
   if (name !== undefined || plan !== undefined) requireOwnPlan(before);
-  if (before.version !== version) throw new AppError('benchmark_plan.outdated', { planId });
+  requireVersion(before, version);
   if (plan !== undefined && (await tx.benchmarkSchedule.count({ where: { planId, organizationId } })) > 0) {
     requireSchedulable(planId, plan);
   }

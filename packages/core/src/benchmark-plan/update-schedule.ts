@@ -1,17 +1,26 @@
 // Sets, removes, pauses and resumes the schedule of a saved plan.
+// Invariant: what starts load requires the version that the member saw. What takes load away works for each version.
 import { type AuditFields, recordAudit } from '../audit/index.ts';
 import { benchmarkPlanSchema } from '../benchmark/index.ts';
 import { AppError, type Ctx } from '../kernel/index.ts';
 import { nextSlot } from './next-slot.ts';
 import { requireSchedulable } from './schedulable.ts';
 import type { PauseScheduleInput, SavedPlanRef, UpdateScheduleInput } from './schema.ts';
-import { lockPlan } from './store.ts';
+import { lockPlan, requireVersion } from './store.ts';
 
-/** A changed schedule is not paused. Throws benchmark_plan.not_found and benchmark_plan.not_schedulable. */
-export async function updateSchedule(ctx: Ctx, { planId, schedule }: UpdateScheduleInput): Promise<SavedPlanRef> {
+/**
+ * A changed schedule is not paused. Throws benchmark_plan.not_found, benchmark_plan.outdated and
+ * benchmark_plan.not_schedulable.
+ */
+export async function updateSchedule(ctx: Ctx, input: UpdateScheduleInput): Promise<SavedPlanRef> {
   const { tx, organizationId } = ctx;
-  const { name, appName, plan } = await lockPlan(ctx, planId);
-  if (schedule !== null) requireSchedulable(planId, benchmarkPlanSchema.parse(plan));
+  const { planId, version, schedule } = input;
+  const locked = await lockPlan(ctx, planId);
+  const { name, appName, plan } = locked;
+  if (schedule !== null) {
+    requireVersion(locked, version);
+    requireSchedulable(planId, benchmarkPlanSchema.parse(plan));
+  }
   const old = await tx.benchmarkSchedule.findFirst({ where: { planId, organizationId } });
   if (schedule === null) {
     await tx.benchmarkSchedule.deleteMany({ where: { planId, organizationId } });
@@ -38,10 +47,16 @@ function fieldsOf(rule: { weekday: number | null; hour: number; timeZone: string
   return { scheduled: true, weekday, hour, timeZone };
 }
 
-/** Slots during the pause are left out. Throws benchmark_plan.not_found and benchmark_plan.no_schedule. */
-export async function pauseSchedule(ctx: Ctx, { planId, paused }: PauseScheduleInput): Promise<SavedPlanRef> {
+/**
+ * Slots during the pause are left out. Throws benchmark_plan.not_found, benchmark_plan.outdated and
+ * benchmark_plan.no_schedule.
+ */
+export async function pauseSchedule(ctx: Ctx, input: PauseScheduleInput): Promise<SavedPlanRef> {
   const { tx, organizationId } = ctx;
-  const { name, appName } = await lockPlan(ctx, planId);
+  const { planId, version, paused } = input;
+  const locked = await lockPlan(ctx, planId);
+  const { name, appName } = locked;
+  if (!paused) requireVersion(locked, version);
   const schedule = await tx.benchmarkSchedule.findFirst({ where: { planId, organizationId } });
   if (schedule === null) throw new AppError('benchmark_plan.no_schedule', { planId });
   const now = ctx.clock.now();

@@ -4,7 +4,9 @@ import { BenchmarkStatusSchema, WorkState } from '@fairlead/contract/agent';
 import type { AppId, RunId } from '@fairlead/contract/ids';
 import { type TestDatabase, testDatabase } from '@fairlead/db/testing';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { builtStatus, type TestWorld, testWorld } from '../testing/index.ts';
+import { deleteApp } from '../app/index.ts';
+import { runBenchmarkEvent } from '../benchmark-event/index.ts';
+import { builtStatus, type TestWorld, testWorld, untilBlocked } from '../testing/index.ts';
 import { benchmarkPlanSchema, cancelBenchmark, createBenchmark, failOverdueBenchmarks, getBenchmark } from './index.ts';
 import { timeLimitMs } from './plan.ts';
 
@@ -77,15 +79,58 @@ test('a report locks its runs before it gives a server a new state, as the sweep
       builds: [builtStatus(deploymentId ?? '')],
       benchmarks: [create(BenchmarkStatusSchema, { runId, state: WorkState.SUCCEEDED })],
     });
-    await expect
-      .poll(() => tx.$queryRaw`SELECT pid FROM pg_stat_activity WHERE pg_backend_pid() = ANY(pg_blocking_pids(pid))`)
-      .toHaveLength(1);
+    await untilBlocked(tx);
     const free = tx.$queryRaw`SELECT id FROM server WHERE id = ${world.serverId} FOR UPDATE NOWAIT`;
     await expect(free).resolves.toHaveLength(1);
   });
   await reported;
   expect(await queueOf(runId)).toEqual(['succeeded']);
   await world.finish(deploymentId ?? '');
+});
+
+test('an event locks the app before its run, as a report does', async () => {
+  const other = await liveApp('Event');
+  const deploy = { ...plan, scenario: 'deploy' as const, requestsPerSecond: 10, targets: ['proxy' as const] };
+  const { runId } = await world.tenant((ctx) => createBenchmark(ctx, { appId: other, plan: deploy }));
+  const data = { state: 'running', eventsDue: 1 };
+  await world.system(({ tx }) => tx.benchmarkRun.updateMany({ where: { id: runId }, data }));
+  let handled: Promise<void> | undefined;
+  await world.system(async ({ tx }) => {
+    await tx.$queryRaw`SELECT id FROM app WHERE id = ${other} FOR NO KEY UPDATE`;
+    handled = world.tenant((ctx) => runBenchmarkEvent(ctx, { runId }));
+    await untilBlocked(tx);
+    const free = tx.$queryRaw`SELECT id FROM benchmark_run WHERE id = ${runId} FOR UPDATE NOWAIT`;
+    await expect(free).resolves.toHaveLength(1);
+  });
+  await handled;
+  const [event] = (await get(runId)).events;
+  expect(event).toMatchObject({ problem: null });
+  await world.advance(event?.deploymentId ?? '');
+  await world.finish(event?.deploymentId ?? '');
+});
+
+test('the deletion of an app locks all its runs before it gives a server a new state', async () => {
+  const gone = [await liveApp('Gone'), await liveApp('Past')] as const;
+  const environmentId = await world.addEnvironment(gone[0], { name: 'Staging' });
+  await world.addEnvironment(gone[1], { environmentId });
+  const hold = async (name: string, held: 'first' | 'second', of: AppId) => {
+    const runs = { first: await start(of), second: await start(of) };
+    await world.system(({ tx }) => tx.benchmarkRun.updateMany({ where: { id: runs.second }, data: { environmentId } }));
+    let deleted: Promise<unknown> | undefined;
+    await world.system(async ({ tx }) => {
+      await tx.$queryRaw`SELECT id FROM benchmark_run WHERE id = ${runs[held]} FOR UPDATE`;
+      deleted = world.tenant((ctx) => deleteApp(ctx, { appId: of, confirmName: name }));
+      await untilBlocked(tx);
+      const free = tx.$queryRaw`SELECT id FROM server WHERE id = ${world.serverId} FOR UPDATE NOWAIT`;
+      await expect(free).resolves.toHaveLength(1);
+    });
+    await deleted;
+    const where = { id: { in: Object.values(runs) }, state: 'cancelled' };
+    expect(await world.system(({ tx }) => tx.benchmarkRun.count({ where }))).toBe(2);
+  };
+  // Either environment could come first.
+  await hold('Gone', 'first', gone[0]);
+  await hold('Past', 'second', gone[1]);
 });
 
 test('a queue is bounded', async () => {

@@ -1,4 +1,5 @@
 // Queue of benchmark runs on a server. The agent runs one at a time, the oldest first.
+import { Prisma } from '@fairlead/db';
 import { AppError, notifyChange, type OrganizationCtx } from '../kernel/index.ts';
 import { bumpServer } from '../server/index.ts';
 
@@ -46,17 +47,30 @@ async function lockQueue(ctx: OrganizationCtx, serverId: string, appId: string):
   return new Date(Math.max(ctx.clock.now().getTime(), newestMs + 1));
 }
 
+type RunsOf =
+  | { readonly serverId: string }
+  /** Without an environment: in all of them. */
+  | { readonly appId: string; readonly environmentId?: string };
+
 /**
- * Locks the unfinished runs of a server, in the order of `failOverdueBenchmarks`. Invariant: each transaction locks runs before
- * it gives a server a new state. In another order, two transactions could deadlock.
+ * Locks the unfinished runs of a server or an app, in the order of `failOverdueBenchmarks`. Invariant: each transaction locks
+ * runs before it gives a server a new state. In another order, two transactions could deadlock.
  */
-export async function lockRuns({ tx, organizationId }: OrganizationCtx, serverId: string): Promise<void> {
+export async function lockRuns({ tx, organizationId }: OrganizationCtx, of: RunsOf): Promise<void> {
   await tx.$queryRaw`
     SELECT run.id FROM benchmark_run AS run
-    WHERE run.organization_id = ${organizationId} AND run.state IN ('queued', 'running') AND (
-      run.server_id = ${serverId} OR EXISTS (
-        SELECT FROM benchmark_run_server AS server WHERE server.run_id = run.id AND server.server_id = ${serverId}))
+    WHERE run.organization_id = ${organizationId} AND run.state IN ('queued', 'running') AND ${isRunOf(of)}
     ORDER BY run.created_at, run.id FOR UPDATE OF run`;
+}
+
+function isRunOf(of: RunsOf): Prisma.Sql {
+  if ('serverId' in of) {
+    return Prisma.sql`(run.server_id = ${of.serverId} OR EXISTS (
+      SELECT FROM benchmark_run_server AS server WHERE server.run_id = run.id AND server.server_id = ${of.serverId}))`;
+  }
+  const { appId, environmentId } = of;
+  const isOfApp = Prisma.sql`run.app_id = ${appId}`;
+  return environmentId === undefined ? isOfApp : Prisma.sql`${isOfApp} AND run.environment_id = ${environmentId}`;
 }
 
 /** Gives the servers that still exist a new desired state, in the order of their ids. */

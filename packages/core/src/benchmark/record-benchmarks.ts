@@ -29,7 +29,7 @@ export async function recordBenchmarks(ctx: OrganizationCtx, input: BenchmarkRep
   const { tx, organizationId } = ctx;
   const now = ctx.clock.now();
   // Locks all runs first, because the end of one gives servers a new state.
-  await lockRuns(ctx, input.serverId);
+  await lockRuns(ctx, { serverId: input.serverId });
   const runs = await tx.benchmarkRun.findMany({
     where: {
       organizationId,

@@ -50,7 +50,7 @@ export async function recordWork(ctx: OrganizationCtx, input: WorkReport): Promi
   if (mine.length === 0) return;
   await lockApps(ctx, [...new Set(mine.map(({ appId }) => appId))]);
   // The same report may advance a run after a deployment has given servers a new state.
-  await lockRuns(ctx, serverId);
+  await lockRuns(ctx, { serverId });
   const rows = await findUnfinished(ctx, { id: { in: mine.map(({ id }) => id) } }, activeDeploymentStates);
   const builds = new Map(input.builds.map((status) => [status.deploymentId, status]));
   const rollouts = new Map(input.rollouts.map((status) => [status.deploymentId, status]));

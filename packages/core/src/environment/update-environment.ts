@@ -24,7 +24,8 @@ export async function updateEnvironment(ctx: Ctx, input: UpdateEnvironmentInput)
   });
   if (input.protected) {
     await requestApprovals(ctx, { environmentId });
-    await pauseSchedules(ctx, { environmentId });
+    // A deleted app can be restored, so its schedules are paused too.
+    await withDeletedApps(ctx, () => pauseSchedules(ctx, { environmentId }));
   }
   await recordAudit(ctx, {
     action: 'environment.update',
@@ -41,17 +42,29 @@ export async function updateEnvironment(ctx: Ctx, input: UpdateEnvironmentInput)
  */
 async function pauseSchedules(ctx: Ctx, { environmentId }: EnvironmentRef): Promise<void> {
   const { tx, organizationId } = ctx;
-  const placed = await withDeletedApps(ctx, () =>
-    tx.placementServer.findMany({
-      where: { organizationId, placement: { environmentId } },
-      select: { serverId: true },
-    }),
-  );
+  const placed = await tx.placementServer.findMany({
+    where: { organizationId, placement: { environmentId } },
+    select: { serverId: true },
+  });
   const loadServerIds = { hasSome: placed.map(({ serverId }) => serverId) };
-  await tx.benchmarkSchedule.updateMany({
+  const paused = await tx.benchmarkSchedule.updateManyAndReturn({
     where: { organizationId, pausedAt: null, plan: { OR: [{ environmentId }, { loadServerIds }] } },
     data: { pausedAt: ctx.clock.now() },
+    select: { planId: true },
   });
+  const plans = await tx.benchmarkPlan.findMany({
+    where: { organizationId, id: { in: paused.map(({ planId }) => planId) } },
+    select: { id: true, name: true, app: { select: { name: true } } },
+    orderBy: { id: 'asc' },
+  });
+  for (const { id, name, app } of plans) {
+    await recordAudit(ctx, {
+      action: 'benchmark.pause_schedule',
+      target: { kind: 'benchmark_plan', id, label: name },
+      before: { paused: false },
+      after: { appName: app.name, paused: true },
+    });
+  }
 }
 
 /** A host never leads to both a protected and an unprotected environment; createRoute keeps the same rule. */

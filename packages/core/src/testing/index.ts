@@ -36,6 +36,7 @@ import { createFirstOrganization } from '../setup/index.ts';
 export { importableDocument } from './benchmark-document.ts';
 export { makeChain, type TestChain, type TestChainOptions } from './chain.ts';
 export { auditEventsOf, auditOf, rolesOf, type TestPerson, testAccount, testPerson } from './people.ts';
+export { untilBlocked } from './until-blocked.ts';
 
 export interface TestClock extends Clock {
   forward(ms: number): void;

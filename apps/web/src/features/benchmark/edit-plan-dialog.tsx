@@ -12,6 +12,8 @@ import { type FormEvent, useId, useState } from 'react';
 import { readFailure } from '../../api/failure.ts';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { SavedPlan, ServerSummary } from '../../api/types.ts';
+import { useMe } from '../../common/organization/me.tsx';
+import { HoverLink } from '../../common/page/hover-link.tsx';
 import { LoadServerFields } from './load-server-fields.tsx';
 import { PLAN_FILE } from './plan-document.ts';
 import { draftOf, type PlanDraft, planOf, withLoadServers } from './plan-draft.ts';
@@ -87,7 +89,6 @@ export function EditPlanDialog({ plan: saved, onClose }: EditPlanDialogProps) {
       <form id={formId} noValidate onSubmit={submit} className="flex flex-col gap-4">
         {isFromRepository ? null : (
           <>
-            {' '}
             <Field label="Name" error={failure?.fields.name}>
               {(control) => (
                 <Input
@@ -114,10 +115,26 @@ export function EditPlanDialog({ plan: saved, onClose }: EditPlanDialogProps) {
           chosen={loadServerIds}
           savedServers={saved.loadServers}
           error={failure?.fields.loadServerIds}
+          // The dialog of any other plan has other fields.
+          withoutServers={isFromRepository ? <NoServers /> : null}
           onChosen={chooseServers}
         />
         {failure === null || Object.keys(failure.fields).length > 0 ? null : <ErrorNote>{failure.message}</ErrorNote>}
       </form>
     </Dialog>
+  );
+}
+
+function NoServers() {
+  const { paths, can } = useMe();
+  if (!can('server.enrol')) return <p>This organization has no other server. Ask an owner to add one.</p>;
+  return (
+    <p>
+      This organization has no other server.{' '}
+      <HoverLink href={paths.addServer} className="rounded-mark text-ink underline">
+        Add a server
+      </HoverLink>
+      , then choose it here.
+    </p>
   );
 }

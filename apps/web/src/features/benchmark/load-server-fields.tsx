@@ -3,7 +3,7 @@ import { distributionFaults, LOAD_SERVERS_MAX } from '@fairlead/core/benchmark/d
 import type { BenchmarkPlan } from '@fairlead/core/benchmark/schema';
 import { Checkbox } from '@fairlead/ui/input';
 import { useQuery } from '@tanstack/react-query';
-import { useId } from 'react';
+import { type ReactNode, useId } from 'react';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { SavedPlan, ServerSummary } from '../../api/types.ts';
 import { serverLabel } from '../../common/server/server-options.tsx';
@@ -18,11 +18,13 @@ export interface LoadServerFieldsProps {
   /** Load servers of saved plans: names for chosen servers that the list of servers lacks. */
   readonly savedServers: SavedPlan['loadServers'];
   readonly error: string | undefined;
+  /** Shown without another server. */
+  readonly withoutServers?: ReactNode;
   readonly onChosen: (serverIds: readonly ServerSummary['id'][]) => void;
 }
 
-/** Renders nothing without another server. */
-export function LoadServerFields({ plan, ownServerId, chosen, savedServers, error, onChosen }: LoadServerFieldsProps) {
+export function LoadServerFields(props: LoadServerFieldsProps) {
+  const { plan, ownServerId, chosen, savedServers, error, withoutServers = null, onChosen } = props;
   const trpc = useTRPC();
   const servers = useQuery(trpc.server.list.queryOptions()).data?.items;
   const others = servers?.filter(({ id }) => id !== ownServerId) ?? [];
@@ -30,7 +32,7 @@ export function LoadServerFields({ plan, ownServerId, chosen, savedServers, erro
   const nameOf = (id: ServerSummary['id']) => savedServers.find(({ serverId }) => serverId === id)?.name ?? null;
   // A deleted server stays chosen until a person removes it, so that no run silently has less load.
   const absent = chosen.filter((id) => !others.some((server) => server.id === id));
-  if (others.length === 0 && absent.length === 0) return null;
+  if (others.length === 0 && absent.length === 0) return servers === undefined ? null : withoutServers;
   const isDeleted = absent.some((id) => nameOf(id) === null);
   const faults = [
     ...(isDeleted ? [DELETED] : []),

@@ -102,10 +102,12 @@ function PlanRows({ plans, onDialog }: PlanRowsProps) {
   const router = useRouter();
   const trpc = useTRPC();
   const queryClient = useQueryClient();
+  const refresh = () => void queryClient.invalidateQueries(trpc.benchmarkPlan.pathFilter());
   const pause = useAction(
-    useMutation(trpc.benchmarkPlan.pauseSchedule.mutationOptions()),
+    // A refusal may have come from a change of the plan.
+    useMutation(trpc.benchmarkPlan.pauseSchedule.mutationOptions({ onError: refresh })),
     "The schedule wasn't changed",
-    () => void queryClient.invalidateQueries(trpc.benchmarkPlan.pathFilter()),
+    refresh,
   );
   const mayWrite = can('benchmark.write');
   return (
@@ -177,7 +179,9 @@ function PlanRows({ plans, onDialog }: PlanRowsProps) {
                     {saved.schedule === null ? null : (
                       <MenuItem
                         icon={saved.schedule.paused ? <Play size={15} /> : <Pause size={15} />}
-                        onSelect={() => pause.run({ planId: id, paused: !saved.schedule?.paused })}
+                        onSelect={() =>
+                          pause.run({ planId: id, version: saved.version, paused: !saved.schedule?.paused })
+                        }
                       >
                         {saved.schedule.paused ? 'Resume schedule' : 'Pause schedule'}
                       </MenuItem>

@@ -36,13 +36,14 @@ export function ScheduleDialog({ plan, onClose }: ScheduleDialogProps) {
   const failure = update.error === null ? null : readFailure(update.error);
   const store = (rule: { weekday: number | null; hour: number; timeZone: string } | null) =>
     update.mutate(
-      { planId: plan.id, schedule: rule },
+      { planId: plan.id, version: plan.version, schedule: rule },
       {
         onSuccess: () => {
           toast({ title: rule === null ? 'Schedule removed' : 'Schedule saved' });
-          void queryClient.invalidateQueries(trpc.benchmarkPlan.pathFilter());
           onClose();
         },
+        // Also after a refusal, which may have come from a change of the plan.
+        onSettled: () => void queryClient.invalidateQueries(trpc.benchmarkPlan.pathFilter()),
       },
     );
   const submit = (event: FormEvent) => {

@@ -69,14 +69,14 @@ export function benchmarkCalls(stage: AuditStage) {
     },
     'benchmarkPlan.updateSchedule': {
       action: 'benchmark.update_schedule',
-      input: async () => ({ ...(await newPlan()), schedule: nightly }),
+      input: async () => ({ ...(await newPlan()), version: 1, schedule: nightly }),
     },
     'benchmarkPlan.pauseSchedule': {
       action: 'benchmark.pause_schedule',
       input: async () => {
         const { planId } = await newPlan();
-        await caller().benchmarkPlan.updateSchedule({ planId, schedule: nightly });
-        return { planId, paused: true };
+        await caller().benchmarkPlan.updateSchedule({ planId, version: 1, schedule: nightly });
+        return { planId, version: 1, paused: true };
       },
     },
     'benchmarkPlan.delete': { action: 'benchmark.delete_plan', input: newPlan },

@@ -144,7 +144,7 @@ const examples: Examples = {
   // A made-up text is no time zone.
   'benchmarkPlan.updateSchedule': (own) => [
     {
-      value: { planId: own.get('bpl'), schedule: { weekday: null, hour: 3, timeZone: 'UTC' } },
+      value: { planId: own.get('bpl'), version: 1, schedule: { weekday: null, hour: 3, timeZone: 'UTC' } },
       ids: [{ path: ['planId'], kind: 'bpl' }],
     },
   ],
