@@ -3,6 +3,7 @@ import type { AppId } from '@fairlead/contract/ids';
 import type { BenchmarkDetail, BenchmarkPlan } from '@fairlead/core/benchmark';
 import { rowsOf, timeLimitMs } from '@fairlead/core/benchmark/plan';
 import { waitFor } from '../../tools/lib/wait.ts';
+import { orphansOf } from '../perf/process-figures.ts';
 import type { System } from '../system/harness/system.ts';
 import { linkFaults, type RecoveryBounds } from './link-faults.ts';
 import type { LabScenario } from './scenarios.ts';
@@ -13,6 +14,8 @@ export interface ScenarioResult {
   readonly faults: readonly string[];
 }
 
+/** Far more than a killed program takes. */
+const PROGRAMS_END_MS = 30_000;
 const FINISHED = new Set(['succeeded', 'failed', 'cancelled']);
 
 export async function runPlan(system: System, appId: AppId, plan: BenchmarkPlan): Promise<BenchmarkDetail> {
@@ -33,7 +36,16 @@ export async function runScenario(
   bounds: RecoveryBounds,
 ): Promise<ScenarioResult> {
   const run = await runPlan(system, appId, scenario.plan);
+  await untilProgramsEnd(system);
   return { name: scenario.name, run, faults: faultsOf(scenario, run, bounds) };
+}
+
+/** Waits until no program of the lab is left. It ends with its run, but the kernel ends it a moment later. */
+async function untilProgramsEnd(system: System): Promise<void> {
+  const { agentPid } = system;
+  if (agentPid === undefined) throw new Error('the agent does not run');
+  const haveEnded = () => orphansOf(agentPid).length === 0;
+  await waitFor(haveEnded, { what: 'the end of the programs of the lab', timeoutMs: PROGRAMS_END_MS });
 }
 
 /** Returns a sentence for each fault of the rows of a run. */

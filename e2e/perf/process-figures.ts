@@ -22,7 +22,7 @@ export function commandOf(pid: number): string {
 export function treeOf(root: number): number[] {
   const children = new Map<number, number[]>();
   for (const pid of readdirSync('/proc').map(Number).filter(Number.isInteger)) {
-    const parent = parentOf(pid);
+    const parent = fieldOf(pid, PARENT);
     if (parent !== undefined) children.set(parent, [...(children.get(parent) ?? []), pid]);
   }
   const tree: number[] = [];
@@ -35,11 +35,22 @@ export function treeOf(root: number): number[] {
   return tree;
 }
 
-function parentOf(pid: number): number | undefined {
+/** Returns the processes of the leader's session that are no descendants of the leader any more. */
+export function orphansOf(leader: number): number[] {
+  const tree = new Set(treeOf(leader));
+  const all = readdirSync('/proc').map(Number).filter(Number.isInteger);
+  return all.filter((pid) => !tree.has(pid) && fieldOf(pid, SESSION) === leader);
+}
+
+const PARENT = 1;
+const SESSION = 3;
+
+/** Returns a number of `statFields`; undefined if the process ended meanwhile. */
+function fieldOf(pid: number, index: number): number | undefined {
   try {
-    return Number(statFields(pid)[1]);
+    return Number(statFields(pid)[index]);
   } catch {
-    return undefined; // the process ended meanwhile
+    return undefined;
   }
 }
 

@@ -13,10 +13,12 @@ use std::thread::JoinHandle;
 
 use fairlead_base::accounts::User;
 use fairlead_model::LabApp;
+use fairlead_telemetry::tree_of;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::process::{
-    Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, getppid, kill_process_group, pidfd_open, waitid,
+    Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, getpid, getppid, kill_process, kill_process_group, pidfd_open,
+    set_child_subreaper, waitid,
 };
 use rustls::ServerConfig;
 use rustls::crypto::aws_lc_rs;
@@ -87,10 +89,12 @@ pub fn enter_network(file: &Path) -> Result<()> {
     fairlead_network::join(std::fs::File::open(file)?.as_fd())
 }
 
-/// Runs a program in a process group of its own until standard input ends, or until the program does. Its group ends with
-/// it. A guard ends the group too, so that it also ends with this process. With a `user`, this process is root, and the program
-/// runs as that user without any capability.
+/// Runs a program in a process group of its own until standard input ends, or until the program does. Its group and its
+/// descendants end with it. A guard ends them too, so that they also end with this process. With a `user`, this process is root,
+/// and the program runs as that user without any capability.
 pub fn run_peer(program: &Path, arguments: &[OsString], user: Option<User>) -> Result<ExitCode> {
+    // Descendants that outlive the program stay descendants of this process.
+    set_child_subreaper(Some(getpid()))?;
     let mut child = start_peer(Command::new(program).args(arguments).stdin(std::process::Stdio::null()), user)?;
     let [own, group] = [std::process::id(), child.id()].map(|id| id.to_string());
     let guard = Command::new("/proc/self/exe").args(GUARD).args([own, group]).process_group(0).spawn();
@@ -104,6 +108,7 @@ pub fn run_peer(program: &Path, arguments: &[OsString], user: Option<User>) -> R
     let status = wait_for_leader(&mut child)?;
     guard.kill()?;
     guard.wait()?;
+    kill_descendants(getpid())?;
     Ok(if status.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
@@ -138,7 +143,33 @@ fn kill_group(group: Pid) -> Result<()> {
     }
 }
 
-/// Waits until standard input ends or the process `parent` does, then kills the process group `group`.
+/// Kills all descendants of a process, also those in other process groups: Fairlead's supervisor starts its proxy in one.
+fn kill_descendants(ancestor: Pid) -> Result<()> {
+    // Invariant: a stopped process neither forks nor reaps, so ids don't change once the whole tree is stopped.
+    let mut stopped: Vec<Pid> = Vec::new();
+    loop {
+        let tree = tree_of(ancestor.as_raw_pid().unsigned_abs());
+        let descendants = tree.into_iter().skip(1).filter_map(|pid| Pid::from_raw(pid.cast_signed()));
+        let new: Vec<Pid> = descendants.filter(|pid| !stopped.contains(pid)).collect();
+        if new.is_empty() {
+            break;
+        }
+        new.iter().try_for_each(|pid| signal(*pid, Signal::STOP))?;
+        stopped.extend(new);
+    }
+    stopped.into_iter().try_for_each(|pid| signal(pid, Signal::KILL))
+}
+
+/// Sends a signal. A process that is already gone is no failure.
+fn signal(pid: Pid, signal: Signal) -> Result<()> {
+    match kill_process(pid, signal) {
+        Err(error) if error != Errno::SRCH => Err(error.into()),
+        _ => Ok(()),
+    }
+}
+
+/// Waits until standard input ends or the process `parent` does, then kills the process group `group`, its leader's descendants
+/// included.
 pub fn run_guard(parent: i32, group: i32) -> Result<()> {
     let unknown = || Error::other("no process id");
     let (parent, group) = (Pid::from_raw(parent).ok_or_else(unknown)?, Pid::from_raw(group).ok_or_else(unknown)?);
@@ -155,6 +186,8 @@ pub fn run_guard(parent: i32, group: i32) -> Result<()> {
             }
         }
     }
+    signal(group, Signal::STOP)?;
+    kill_descendants(group)?;
     kill_group(group)
 }
 
@@ -262,5 +295,30 @@ mod tests {
         let patience = Timespec { tv_sec: 10, tv_nsec: 0 };
         let ended = poll(&mut [PollFd::new(&other, PollFlags::IN)], Some(&patience)).unwrap();
         assert_eq!(ended, 1, "{pid:?} still runs");
+    }
+
+    #[test]
+    fn descendants_in_other_groups_are_killed() {
+        // The program starts one in a session of its own, which starts another.
+        let script = "setsid sh -c 'sleep 1000 & echo $! $$; wait' & wait";
+        let mut leader =
+            Command::new("sh").args(["-c", script]).stdout(Stdio::piped()).process_group(0).spawn().unwrap();
+        let mut line = String::new();
+        std::io::BufReader::new(leader.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let others: Vec<_> = line
+            .split_whitespace()
+            .map(|pid| pidfd_open(Pid::from_raw(pid.parse().unwrap()).unwrap(), PidfdFlags::empty()).unwrap())
+            .collect();
+        assert_eq!(others.len(), 2);
+        kill_descendants(Pid::from_child(&leader)).unwrap();
+        let patience = Timespec { tv_sec: 10, tv_nsec: 0 };
+        for other in &others {
+            assert_eq!(
+                poll(&mut [PollFd::new(other, PollFlags::IN)], Some(&patience)).unwrap(),
+                1,
+                "{line} still runs"
+            );
+        }
+        leader.wait().unwrap();
     }
 }
