@@ -13,7 +13,7 @@ export interface Headline {
 
 /** Rule for the cell of the headline, fixed before the result is known. A report states it. */
 export const HEADLINE_RULE =
-  'The headline takes the middle concurrency of the first group with the most levels, whatever its result.';
+  'The headline takes the middle concurrency (the lower of two) of the first group with the most levels, whatever its result.';
 
 export function headlineOf(all: readonly Group[]): Headline {
   const groups = all.filter(({ connection }) => connection !== 'idle');
