@@ -25,9 +25,10 @@ interface Point {
   readonly high: number;
 }
 
-/** Returns a chart for each metric that the group has, and its latency curve. */
+/** Returns a chart by concurrency for each metric, if the group has several levels, and its latency curve. */
 export function chartsOf(group: Group, looks: Looks): Markup[] {
-  const byConcurrency = METRICS.filter(({ isCharted }) => isCharted).flatMap((metric) => {
+  const metrics = group.levels.length > 1 ? METRICS.filter(({ isCharted }) => isCharted) : [];
+  const byConcurrency = metrics.flatMap((metric) => {
     const series = group.targets.flatMap((target) => {
       const points = pointsOf(group, target.name, metric);
       const look = looks.get(target.name);
@@ -82,7 +83,7 @@ function concurrencyChart({ key, levels }: Group, metric: Metric, drawn: readonl
   });
 }
 
-/** Concurrency on a logarithmic axis; a single level is in the middle. */
+/** Concurrency on a logarithmic axis. */
 function horizontalScale(levels: readonly number[]): (level: number) => number {
   const [lowest = 1, highest = 1] = [levels[0], levels.at(-1)];
   if (lowest === highest || lowest < 1) return () => (MARGIN.left + RIGHT) / 2;

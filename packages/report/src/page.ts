@@ -90,14 +90,15 @@ function groupSection(
 ): Markup {
   const [title, detail] = headingOf(group, document);
   const effects = effectsOf(group, groups);
+  const charts = isDrawn ? chartsOf(group, looks) : [];
   return html`<section data-group="${group.key}"><h2>${title}</h2><p class="detail">${detail}</p>${
     effects.length === 0 ? '' : eventTable(effects, `Effects: ${title}`, looks)
   }${
-    isDrawn
+    charts.length > 0
       ? html`<ul class="legend">${group.targets.map((target) => {
           const look = looks.get(target.name);
           return look === undefined ? '' : html`<li>${drawSample(look)}${target.label}</li>`;
-        })}</ul><div class="charts">${chartsOf(group, looks)}</div>`
+        })}</ul><div class="charts">${charts}</div>`
       : ''
   }${resultTable(group, `Results: ${title}. ${detail}`, looks)}</section>`;
 }

@@ -79,6 +79,7 @@ test('a logarithmic axis of memory has round figures in MiB and in GiB', () => {
     documentOf([
       { ...light, also: { proxyMemoryBytes: 13 * mib } },
       { ...heavy, also: { proxyMemoryBytes: 2000 * mib } },
+      { ...light, concurrency: 2 * light.concurrency, also: { proxyMemoryBytes: 13 * mib } },
     ]),
   );
   const memory = html.slice(html.indexOf('PSS of the proxy, log scale'));
@@ -188,6 +189,13 @@ describe('the page', () => {
       expect([kind, count(svg, /class="band/g)]).toEqual([kind, kind === 'cdf' ? 0 : 3]);
       expect(svg).not.toMatch(/NaN|undefined|Infinity/);
     }
+  });
+
+  test('draws only the latency distribution of a single level, and says that one round has no interval', () => {
+    const text = page(documentOf(both([100], [50], [])));
+    expect([...text.matchAll(/data-chart="([^"]+)"/g)].map(([, kind]) => kind)).toEqual(['cdf']);
+    expect(text).toContain('Figures of one round.');
+    expect(text).not.toContain('Medians over rounds');
   });
 
   test('has a table row for each cell, and a name and a description for each chart', () => {

@@ -13,7 +13,7 @@ export function columnsOf({ cells }: Group): Metric[] {
 
 export function resultTable(group: Group, title: string, looks: ReadonlyMap<string, Look>): Markup {
   const columns = columnsOf(group);
-  return html`<p class="detail">Medians over rounds, with 95 % intervals. ${ratioNote(group)}</p><div class="scroll" role="region" aria-label="${title}" tabindex="0"><table data-table="${group.key}">
+  return html`<p class="detail">${figuresNote(group)} ${ratioNote(group)}</p><div class="scroll" role="region" aria-label="${title}" tabindex="0"><table data-table="${group.key}">
 <thead><tr><th scope="col">Target</th><th scope="col" class="n">Concurrency</th>${columns.map(
     ({ heading }) => html`<th scope="col" class="n">${heading}</th>`,
   )}<th scope="col" class="n">Errors</th></tr></thead>
@@ -28,6 +28,13 @@ ${group.levels.map(
           )}<td class="n">${errorsOf(cell)}</td></tr>`,
       )}</tbody>`,
 )}</table></div>`;
+}
+
+/** Says how the figures of a group come from its rounds. */
+function figuresNote({ cells }: Group): string {
+  if (cells.every(({ rounds }) => rounds === 1)) return 'Figures of one round.';
+  const hasIntervals = cells.some(({ figures }) => [...figures.values()].some(({ interval }) => interval !== null));
+  return hasIntervals ? 'Medians over rounds, with 95 % intervals.' : 'Medians over rounds.';
 }
 
 /** Says what the ratios of a group compare with. */
