@@ -120,6 +120,9 @@ describe('times', () => {
     [-(7 * 86_400_000 - 1000), 'in 7 days'],
     [-(3_600_000 - 1000), 'in 1 h'],
     [-(90 * 60_000), 'in 1 h'],
+    [-(11 * 3_600_000 + 7 * 60_000), 'in 11 h'],
+    [-(12 * 3_600_000 - 1000), 'in 12 h'],
+    [-(49 * 3_600_000), 'in 3 days'],
   ])('%d ms before now reads %s', (ms, text) => expect(formatAgo(new Date(now - ms), now)).toBe(text));
 });
 

@@ -125,6 +125,8 @@ export function plainLocale(locale: string): string {
   return `${locale}-u-ca-gregory-nu-latn`;
 }
 
+const MINUTE_MS = 60_000;
+
 /** Formats a relative time, coarse on purpose: the exact time is shown on hover. */
 export function formatAgo(at: Date, now: number): string {
   const ms = now - at.getTime();
@@ -134,14 +136,13 @@ export function formatAgo(at: Date, now: number): string {
 }
 
 function formatIn(ms: number): string {
-  // A week from now is not 6 days a second later: what is still to come counts as whole.
-  return ms < 5000 ? 'just now' : `in ${coarse(ms + roundUpMs(ms))}`;
+  return ms < 5000 ? 'just now' : `in ${coarse(ms + slackMs(ms))}`;
 }
 
-function roundUpMs(ms: number): number {
-  const minute = 60_000;
-  if (ms < 2 * minute) return 0;
-  return (ms < 120 * minute ? minute : ms < 48 * 60 * minute ? 60 * minute : 24 * 60 * minute) - 1;
+/** Hours round down, and an hour from now stays one for a minute. Days round up: a week from now is a week all its first day. */
+function slackMs(ms: number): number {
+  if (ms < 2 * MINUTE_MS) return 0;
+  return (ms < 48 * 60 * MINUTE_MS ? MINUTE_MS : 24 * 60 * MINUTE_MS) - 1;
 }
 
 function coarse(ms: number): string {
