@@ -102,7 +102,7 @@ export const serverErrors = {
   ),
   'benchmark_plan.not_found': missing('There is no such benchmark plan.'),
   'benchmark_plan.name_taken': conflict(
-    'This app already has a benchmark plan with this name in this environment. Choose another name.',
+    'This app already has a benchmark plan with this name in this environment. Change the name, in the file if you upload one, or rename or delete the other plan.',
   ),
   'benchmark_plan.outdated': conflict(
     'This benchmark plan was changed in the meantime. Load it again, then repeat your change.',
