@@ -1,4 +1,5 @@
 // Schedule of a saved plan in its row: the rule, the next slot, and why the last one was skipped.
+import { useFormats } from '@fairlead/ui/formats';
 import { RelativeTime } from '@fairlead/ui/relative-time';
 import type { SavedPlan } from '../../api/types.ts';
 import { useMe } from '../../common/organization/me.tsx';
@@ -7,12 +8,14 @@ import { scheduleText } from './schedule-text.ts';
 
 export function ScheduleCell({ schedule }: Pick<SavedPlan, 'schedule'>) {
   const { paths } = useMe();
+  const { timeZone: own } = useFormats();
   if (schedule === null) return <span className="text-ink-faint">–</span>;
   const { timeZone, paused, nextAt, last } = schedule;
   return (
     <span className="flex flex-col gap-0.5">
       <span title={`Time zone: ${timeZone}`} className="sm:whitespace-nowrap">
         {scheduleText(schedule)}
+        {timeZone === own ? null : <span className="text-ink-soft"> {timeZone}</span>}
         {paused ? <span className="ml-2 text-warn-text">Paused</span> : null}
       </span>
       <span className="flex flex-wrap gap-x-2 whitespace-nowrap text-xs text-ink-faint">
