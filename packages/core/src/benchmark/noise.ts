@@ -23,5 +23,15 @@ function shareOf(us: number, { machineCpuUs }: MachineNoise): number | null {
 
 /** True if other processes or the hypervisor took enough of the machine to distort the row. */
 export function isNoisy(noise: MachineNoise | null | undefined): boolean {
-  return (otherShare(noise) ?? 0) > OTHER_SHARE_MAX || (stealShare(noise) ?? 0) > STEAL_SHARE_MAX;
+  const { other, steal } = distortionOf(noise);
+  return other !== null || steal !== null;
+}
+
+/** Returns the shares that are high enough to distort the row; null for the others. */
+export function distortionOf(noise: MachineNoise | null | undefined): {
+  readonly other: number | null;
+  readonly steal: number | null;
+} {
+  const [other, steal] = [otherShare(noise) ?? 0, stealShare(noise) ?? 0];
+  return { other: other > OTHER_SHARE_MAX ? other : null, steal: steal > STEAL_SHARE_MAX ? steal : null };
 }

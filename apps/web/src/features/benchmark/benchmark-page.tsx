@@ -26,14 +26,11 @@ import { HoverLink } from '../../common/page/hover-link.tsx';
 import { Crumbs, Page } from '../../common/page/page.tsx';
 import { ImportedMark } from './imported-mark.tsx';
 import { ResultTable } from './result-table.tsx';
+import { resultText } from './result-text.ts';
 import {
-  baselineOf,
   hasCurve,
   headlineOf,
-  networkPathLabel,
-  pathOf,
   protocolLabel,
-  type ResultRow,
   scenarioLabel,
   summariseRows,
   targetLabel,
@@ -111,7 +108,7 @@ export function BenchmarkPage({ initial }: { readonly initial: BenchmarkDetail }
                 </Card>
               ) : null}
               <Card>
-                <CardHeader title="Results" detail={resultDetail(run.rows)} />
+                <CardHeader title="Results" detail={resultText(run.rows, summariseRows(run.rows), formats)} />
                 <ResultTable rows={run.rows} />
               </Card>
             </>
@@ -302,18 +299,4 @@ function needsDialog(plan: BenchmarkDetail['plan']): boolean {
 function loadServersOf({ servers }: BenchmarkDetail) {
   const loadServerIds = servers.flatMap(({ serverId, role }) => (role === 'load' ? [serverId] : []));
   return loadServerIds.length === 0 ? {} : { loadServerIds };
-}
-
-/** Explains the figures and their ratio, if they have one, and names the network path if all rows have the same. */
-function resultDetail(rows: readonly ResultRow[]): string {
-  const path = pathOf(rows);
-  if (path === 'between-servers')
-    return `Medians over rounds, with 95 % intervals. Network path: ${networkPathLabel[path]}.`;
-  return [
-    'Medians over rounds, with 95 % intervals.',
-    baselineOf(rows) === 'nginx'
-      ? 'The ratio compares the throughput with that of nginx.'
-      : 'The ratio compares with direct rows of the same network path, over HTTP/1.1 if the protocol has none.',
-    ...(path === null ? [] : [`Network path: ${networkPathLabel[path]}.`]),
-  ].join(' ');
 }

@@ -16,7 +16,7 @@ export function PercentileCard({ rows }: Pick<BenchmarkDetail, 'rows'>) {
     <Card>
       <CardHeader
         title="Percentiles"
-        detail="Latency in milliseconds, and connections to the app at the end of the row."
+        detail={`Latency in milliseconds${hasConnections ? ', and connections to the app at the end of the row' : ''}.`}
       />
       <Table scrollLabel="Percentiles">
         <TableHead>

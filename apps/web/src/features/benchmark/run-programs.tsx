@@ -1,5 +1,4 @@
 // Programs of a lab's run with their configurations, and deployments that a scenario started.
-import { isNoisy, otherShare, stealShare } from '@fairlead/core/benchmark/noise';
 import { Card, CardHeader } from '@fairlead/ui/card';
 import { useFormats } from '@fairlead/ui/formats';
 import { RelativeTime } from '@fairlead/ui/relative-time';
@@ -8,6 +7,7 @@ import type { BenchmarkDetail } from '../../api/types.ts';
 import { useMe } from '../../common/organization/me.tsx';
 import { HoverLink } from '../../common/page/hover-link.tsx';
 
+import { noiseText, shareOfRows } from './result-text.ts';
 import { targetLabel } from './results.ts';
 
 export function RunPrograms({ programs }: Pick<BenchmarkDetail, 'programs'>) {
@@ -75,25 +75,15 @@ export function GeneratorNote({ rows }: Pick<BenchmarkDetail, 'rows'>) {
   const servers = [...new Set(parts.map(({ name }) => name))];
   return (
     <WarnNote>
-      The load generator {servers.length === 0 ? '' : `of ${servers.join(', ')} `}was saturated in {saturated.length} of{' '}
-      {rows.length} rows ({targets.join(', ')}): their targets could have done more. Compare CPU per request,{' '}
-      {servers.length === 0 ? 'or lower the load' : 'lower the load, or add load servers'}.
+      The load generator {servers.length === 0 ? '' : `of ${servers.join(', ')} `}was saturated in{' '}
+      {shareOfRows(saturated.length, rows.length)} ({targets.join(', ')}): their targets could have done more. Compare
+      CPU per request, {servers.length === 0 ? 'or lower the load' : 'lower the load, or add load servers'}.
     </WarnNote>
   );
 }
 
 /** Warns if other processes or the hypervisor took part of the machine's CPU. */
 export function NoiseNote({ rows }: Pick<BenchmarkDetail, 'rows'>) {
-  const { formatPercent } = useFormats();
-  const noisy = rows.filter(({ noise }) => isNoisy(noise));
-  if (noisy.length === 0) return null;
-  const highest = (shareOf: typeof otherShare) => Math.max(...noisy.map(({ noise }) => shareOf(noise) ?? 0));
-  const [other, stolen] = [highest(otherShare), highest(stealShare)];
-  return (
-    <WarnNote>
-      The machine was busy in {noisy.length} of {rows.length} rows: other processes took up to {formatPercent(other)} of
-      its CPU{stolen > 0 ? `, and the hypervisor up to ${formatPercent(stolen)}` : ''}. Run the benchmark again when the
-      server is idle.
-    </WarnNote>
-  );
+  const text = noiseText(rows, useFormats());
+  return text === null ? null : <WarnNote>{text}</WarnNote>;
 }
