@@ -410,6 +410,7 @@ export const benchmarkSummarySchema = z.object({
   appId: appIdSchema,
   appName: z.string(),
   appSlug: z.string(),
+  environmentId: environmentIdSchema,
   /** Null for an imported run, like the server's name. */
   serverId: serverIdSchema.nullable(),
   serverName: z.string().nullable(),

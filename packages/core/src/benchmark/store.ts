@@ -21,6 +21,7 @@ interface RunRow {
   readonly appId: string;
   readonly appName: string;
   readonly appSlug: string;
+  readonly environmentId: string;
   readonly serverId: string | null;
   readonly serverName: string | null;
   readonly state: string;
@@ -74,8 +75,8 @@ export async function loadRuns(ctx: Ctx, filter: RunQuery): Promise<BenchmarkSum
       SELECT * FROM benchmark_run AS run WHERE ${Prisma.join(conditions, ' AND ')}
       ORDER BY run.created_at DESC, run.id DESC LIMIT ${filter.limit}
     )
-    SELECT page.id, page.app_id AS "appId", app.name AS "appName", app.slug AS "appSlug", page.server_id AS "serverId",
-           server.name AS "serverName", page.state, page.plan,
+    SELECT page.id, page.app_id AS "appId", app.name AS "appName", app.slug AS "appSlug", page.environment_id AS "environmentId",
+           page.server_id AS "serverId", server.name AS "serverName", page.state, page.plan,
            page.plan_name AS "planName", page.trigger, page.origin, page.tags, page.note, page.facts, page.outcome, page.rows_done AS "rowsDone", page.rows_total AS "rowsTotal",
            page.failure_code AS "failureCode", page.failure_message AS "failureMessage", page.created_at AS "createdAt",
            page.started_at AS "startedAt", page.finished_at AS "finishedAt",
@@ -106,6 +107,7 @@ export async function loadRuns(ctx: Ctx, filter: RunQuery): Promise<BenchmarkSum
     ...row,
     id: parseId('run', row.id),
     appId: parseId('app', row.appId),
+    environmentId: parseId('env', row.environmentId),
     serverId: row.serverId === null ? null : parseId('srv', row.serverId),
     origin: runOriginSchema.nullable().parse(row.origin),
     state: benchmarkStateSchema.parse(row.state),

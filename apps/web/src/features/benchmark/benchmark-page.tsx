@@ -25,6 +25,7 @@ import { useMe } from '../../common/organization/me.tsx';
 import { HoverLink } from '../../common/page/hover-link.tsx';
 import { Crumbs, Page } from '../../common/page/page.tsx';
 import { ImportedMark } from './imported-mark.tsx';
+import { repeatInput } from './repeat-run.ts';
 import { ResultTable } from './result-table.tsx';
 import { resultText } from './result-text.ts';
 import {
@@ -43,6 +44,9 @@ import { RunMenu } from './run-menu.tsx';
 import { RunNotes } from './run-notes.tsx';
 import { GeneratorNote, NoiseNote, RunEvents, RunPrograms } from './run-programs.tsx';
 import { RunServers } from './run-servers.tsx';
+
+/** Most plans of an app. */
+const PLANS_MAX = 50;
 
 const CompareCard = dynamic(() => import('./compare-card.tsx').then((module) => module.CompareCard), { ssr: false });
 const ReportCard = dynamic(() => import('./report-card.tsx').then((module) => module.ReportCard), { ssr: false });
@@ -248,6 +252,7 @@ function DownloadRows({ run }: { readonly run: BenchmarkDetail }) {
 function BenchmarkActions({ run }: { readonly run: BenchmarkDetail }) {
   const { paths, can } = useMe();
   const trpc = useTRPC();
+  const client = useTRPCClient();
   const router = useRouter();
   const toast = useToast();
   const queryClient = useQueryClient();
@@ -260,9 +265,24 @@ function BenchmarkActions({ run }: { readonly run: BenchmarkDetail }) {
     },
   );
   const again = useAction(
-    useMutation(trpc.benchmark.create.mutationOptions()),
+    useMutation({
+      mutationFn: async () => {
+        const { appId, environmentId, planName } = run;
+        const where = { appId, environmentId, limit: PLANS_MAX };
+        const plans = planName === null ? [] : (await client.benchmarkPlan.list.query(where)).items;
+        const input = repeatInput(run, plans);
+        const { runId } = await client.benchmark.create.mutate(input);
+        return { runId, lostPlan: input.planId === undefined ? planName : null };
+      },
+    }),
     "The benchmark didn't start",
-    ({ runId }) => router.push(paths.benchmark(runId)),
+    ({ runId, lostPlan }) => {
+      if (lostPlan !== null) {
+        const detail = `The plan ${lostPlan} was changed or deleted. This run repeats the earlier load without its name.`;
+        toast({ tone: 'warn', title: 'Benchmark started', detail });
+      }
+      router.push(paths.benchmark(runId));
+    },
   );
   // The host of an imported run may belong to another organization.
   if (!can('benchmark.write') || run.origin !== null) return null;
@@ -281,7 +301,7 @@ function BenchmarkActions({ run }: { readonly run: BenchmarkDetail }) {
       variant="accent"
       icon={<RotateCcw size={15} aria-hidden="true" />}
       pending={again.pending}
-      onClick={() => again.run({ appId: run.appId, plan: run.plan, ...loadServersOf(run) })}
+      onClick={() => again.run(undefined)}
     >
       Run again
     </Button>
@@ -294,9 +314,4 @@ function copyWords({ facts }: BenchmarkDetail): string {
 
 function needsDialog(plan: BenchmarkDetail['plan']): boolean {
   return isRedacted(plan) || copiesRelease(plan) || mayChangeData(plan);
-}
-
-function loadServersOf({ servers }: BenchmarkDetail) {
-  const loadServerIds = servers.flatMap(({ serverId, role }) => (role === 'load' ? [serverId] : []));
-  return loadServerIds.length === 0 ? {} : { loadServerIds };
 }
