@@ -4,7 +4,7 @@ import type { ComponentProps, KeyboardEvent } from 'react';
 import { cn } from './lib/class-names.ts';
 
 export interface TableProps extends ComponentProps<'table'> {
-  /** Accessible name of a table that scrolls on phones, also by keyboard. */
+  /** Accessible name of a table that scrolls, also by keyboard. Its edges are shaded where more of it follows. */
   readonly scrollLabel?: string;
 }
 
@@ -16,7 +16,7 @@ export function Table({ className, scrollLabel, ...rest }: TableProps) {
       aria-label={scrollLabel}
       // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must be reachable by keyboard
       tabIndex={0}
-      className="relative w-full overflow-x-auto focus-visible:-outline-offset-2"
+      className="scroll-shade relative w-full overflow-x-auto focus-visible:-outline-offset-2"
     >
       {table}
     </section>

@@ -17,6 +17,9 @@ import {
 } from './results.ts';
 import { Saturated } from './saturated.tsx';
 
+/** The target stays in view while the figures scroll below it. */
+const STICKY = 'sticky left-0 z-10 bg-surface max-md:shadow-[inset_-1px_0_var(--line)]';
+
 export function ResultTable({ rows }: { readonly rows: readonly ResultRow[] }) {
   const { formatFixed, formatInteger, formatPercent, formatRatio } = useFormats();
   const hasPhases = rows.some(({ phase }) => phase !== null);
@@ -33,9 +36,8 @@ export function ResultTable({ rows }: { readonly rows: readonly ResultRow[] }) {
   return (
     <Table scrollLabel="Results">
       <TableHead>
-        <HeadCell>Protocol</HeadCell>
+        <HeadCell className={STICKY}>Target</HeadCell>
         <HeadCell numeric>Concurrency</HeadCell>
-        <HeadCell>Target</HeadCell>
         {hasPhases ? <HeadCell>Phase</HeadCell> : null}
         {hasProbes ? <HeadCell>Probe</HeadCell> : null}
         {hasPaths ? <HeadCell>Network path</HeadCell> : null}
@@ -46,25 +48,37 @@ export function ResultTable({ rows }: { readonly rows: readonly ResultRow[] }) {
         <HeadCell numeric>p99 ms</HeadCell>
         <HeadCell numeric>Success</HeadCell>
         <HeadCell numeric>Errors</HeadCell>
-        <HeadCell numeric>CPU µs/request</HeadCell>
-        <HeadCell numeric>Memory MiB</HeadCell>
-        {hasGenerator ? <HeadCell numeric>Generator cores</HeadCell> : null}
-        {hasNoise ? <HeadCell numeric>Other CPU</HeadCell> : null}
+        <HeadCell numeric>
+          <Wrapped>CPU µs/request</Wrapped>
+        </HeadCell>
+        <HeadCell numeric>
+          <Wrapped>Memory MiB</Wrapped>
+        </HeadCell>
+        {hasGenerator ? (
+          <HeadCell numeric>
+            <Wrapped>Generator cores</Wrapped>
+          </HeadCell>
+        ) : null}
+        {hasNoise ? (
+          <HeadCell numeric>
+            <Wrapped>Other CPU</Wrapped>
+          </HeadCell>
+        ) : null}
         {hasSteal ? <HeadCell numeric>Steal</HeadCell> : null}
       </TableHead>
       <tbody>
         {summariseRows(rows).map((line) => (
           <tr key={line.key} className="border-line border-b last:border-b-0">
-            <Cell className="h-10 whitespace-nowrap">{protocolLabel[line.protocol]}</Cell>
-            <Cell numeric>{line.concurrency}</Cell>
-            <Cell className="whitespace-nowrap">
+            <Cell className={`whitespace-nowrap ${STICKY}`}>
               <span
                 aria-hidden="true"
                 className="mr-2 inline-block h-0.5 w-3 rounded-full align-middle"
                 style={{ background: targetColor[line.target] }}
               />
               {targetLabel[line.target]}
+              <span className="block text-ink-faint text-xs">{protocolLabel[line.protocol]}</span>
             </Cell>
+            <Cell numeric>{line.concurrency}</Cell>
             {hasPhases ? <Cell>{line.phase === null ? '' : phaseLabel[line.phase]}</Cell> : null}
             {hasProbes ? (
               <Cell className="whitespace-nowrap">{line.probe === null ? '' : probeLabel[line.probe]}</Cell>
@@ -106,6 +120,11 @@ export function ResultTable({ rows }: { readonly rows: readonly ResultRow[] }) {
       </tbody>
     </Table>
   );
+}
+
+/** Long label, which takes two lines where the table would scroll otherwise. */
+function Wrapped({ children }: { readonly children: string }) {
+  return <span className="inline-block whitespace-normal leading-tight">{children}</span>;
 }
 
 interface RangeProps {
