@@ -51,10 +51,11 @@ export function errorsOf({ errors, failures }: Cell): string {
 
 /** Returns the reasons for caution before a cell is compared. */
 export function cautionsOf({ reproducible, saturated, noisy, rounds }: Cell): string[] {
+  const often = (count: number) => (rounds === 1 ? '' : ` in ${count} of ${rounds}`);
   return [
     ...(reproducible === false ? ['not reproducible'] : []),
-    ...(saturated > 0 ? [`generator saturated in ${saturated} of ${rounds}`] : []),
-    ...(noisy > 0 ? [`machine busy in ${noisy} of ${rounds}`] : []),
+    ...(saturated > 0 ? [`generator saturated${often(saturated)}`] : []),
+    ...(noisy > 0 ? [`machine busy${often(noisy)}`] : []),
   ];
 }
 
