@@ -48,6 +48,15 @@ test('a plan is saved in the start dialog, and a run starts from it', async () =
   await expect(page.getByText('Succeeded', { exact: true })).toBeVisible(MEASURED);
 });
 
+test('a repeat of the run keeps the name of the plan', async () => {
+  const runUrl = page.url();
+  await page.getByRole('button', { name: 'Run again' }).click();
+  await expect(page).not.toHaveURL(runUrl);
+  await expect(page).toHaveURL(/\/benchmarks\/run_/);
+  await expect(page.getByText('Plan Smoke', { exact: true })).toBeVisible();
+  await expect(page.getByText('Succeeded', { exact: true })).toBeVisible(MEASURED);
+});
+
 test('tags and a note lead back to the run', async () => {
   const runUrl = page.url();
   await page.getByRole('button', { name: 'Edit notes' }).click();
