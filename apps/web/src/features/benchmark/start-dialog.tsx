@@ -4,7 +4,7 @@ import { distributedLoadMs, distributionFaults } from '@fairlead/core/benchmark/
 import { copiesRelease, mayChangeData } from '@fairlead/core/benchmark/load';
 import { loadMs } from '@fairlead/core/benchmark/plan';
 import { Button } from '@fairlead/ui/button';
-import { Dialog } from '@fairlead/ui/dialog';
+import { Dialog, DialogFooter } from '@fairlead/ui/dialog';
 import { ErrorNote } from '@fairlead/ui/error-state';
 import { useFormats } from '@fairlead/ui/formats';
 import { Checkbox, Field, Select } from '@fairlead/ui/input';
@@ -202,7 +202,7 @@ function StartForm({ apps, chosen, chosenPlan, onClose }: StartFormProps) {
           onSaved={(made) => setSaved(made)}
         />
       ) : null}
-      <footer className="flex flex-wrap items-center justify-end gap-2">
+      <DialogFooter>
         <span className="mr-auto text-sm text-ink-faint">
           {isComplete ? `Takes about ${formatMs(estimateMs(plan))}.` : null}
         </span>
@@ -214,7 +214,7 @@ function StartForm({ apps, chosen, chosenPlan, onClose }: StartFormProps) {
         >
           Start
         </SubmitButton>
-      </footer>
+      </DialogFooter>
     </form>
   );
 }
