@@ -43,6 +43,12 @@ test('a scenario brings its rate, protocol and targets, and the lab its proxies'
   expect(planOf({ ...deploy, thresholds: null }).isComplete).toBe(false);
 });
 
+test('an invalid field of the load leaves the path, unless there are requests', () => {
+  const draft = { ...draftOf(), path: '/health', load: null };
+  expect(planOf(draft).plan.path).toBe('/health');
+  expect(planOf({ ...draft, hasRequests: true }).plan.path).toBe('/');
+});
+
 test('packet loss and a wake have no rate, and an app server stays in the matrix', () => {
   const lab = withUpstream(draftOf(), 'lab');
   const loss = { ...withScenario(lab, 'packet-loss'), loss: '2.5', delay: '10' };

@@ -28,6 +28,8 @@ export interface PlanDraft {
   readonly thresholds: BenchmarkPlan['thresholds'] | null;
   /** Null while a field of it is invalid. */
   readonly load: BenchmarkPlan['load'] | null;
+  /** True if the form has requests, also while a field of the load is invalid. */
+  readonly hasRequests: boolean;
 }
 
 const firstPlan: BenchmarkPlan = {
@@ -57,6 +59,7 @@ const DEPLOY_SECONDS = '10';
 
 export function draftOf(plan: BenchmarkPlan = firstPlan): PlanDraft {
   return {
+    hasRequests: plan.load.requests.length > 0,
     base: plan,
     path: plan.path,
     concurrency: plan.concurrency.join(', '),
@@ -84,7 +87,7 @@ export function planOf(draft: PlanDraft): { readonly plan: BenchmarkPlan; readon
   const plan: BenchmarkPlan = {
     ...draft.base,
     // Requests have their own paths.
-    path: draft.load?.requests.length === 0 ? draft.path : '/',
+    path: draft.hasRequests ? '/' : draft.path,
     concurrency: levels ?? [],
     durationMs: Math.round(Number(draft.seconds) * 1000),
     repeats: Number(draft.repeats),

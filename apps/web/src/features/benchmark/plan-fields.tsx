@@ -53,7 +53,7 @@ export function PlanFields({ draft, hosts, isDistributed = false, onDraft, error
   const copies = isLab && draft.server === 'release';
   const targets = targetChoices(draft, isDistributed);
   const isGrpc = draft.protocols.includes('grpc');
-  const hasRequests = draft.load?.requests.length !== 0;
+  const { hasRequests } = draft;
   const isList = parseConcurrency(draft.concurrency) !== null;
   return (
     <>
@@ -257,7 +257,7 @@ export function PlanFields({ draft, hosts, isDistributed = false, onDraft, error
         hosts={hosts}
         isGrpc={isGrpc}
         errorOf={(field) => errorOf(field === '' ? 'load' : `load.${field}`)}
-        onChange={(load) => onDraft({ ...draft, load })}
+        onChange={(load, hasSome) => onDraft({ ...draft, load, hasRequests: hasSome })}
       />
       <Choices
         legend="Protocols"
