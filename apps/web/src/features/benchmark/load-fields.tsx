@@ -90,7 +90,11 @@ export function LoadFields({ first, hosts, isGrpc, errorOf, onChange }: LoadFiel
           }}
         />
         <StageRows first={stages} errorOf={errorOf} onChange={changeStages} />
-        {errorOf('') === undefined ? null : <p className="text-bad-text text-sm">{errorOf('')}</p>}
+        {errorOf('') === undefined ? null : (
+          <p data-invalid="" tabIndex={-1} role="alert" className="text-bad-text text-sm">
+            {errorOf('')}
+          </p>
+        )}
       </fieldset>
     </>
   );

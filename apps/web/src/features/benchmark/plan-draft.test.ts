@@ -2,6 +2,7 @@ import { planFaults } from '@fairlead/core/benchmark/plan';
 import { expect, test } from 'vitest';
 import {
   choicesWith,
+  draftFaults,
   draftOf,
   planOf,
   targetChoices,
@@ -41,6 +42,24 @@ test('a scenario brings its rate, protocol and targets, and the lab its proxies'
   expect(planOf(withUpstream(deploy, 'lab')).plan).toMatchObject({ scenario: 'matrix', requestsPerSecond: null });
   expect(planOf({ ...deploy, rate: 'fast' }).isComplete).toBe(false);
   expect(planOf({ ...deploy, thresholds: null }).isComplete).toBe(false);
+});
+
+test('a field that the scenario hides makes no plan incomplete', () => {
+  const loss = { ...withScenario(withUpstream(draftOf(), 'lab'), 'packet-loss'), loss: 'much' };
+  expect(draftFaults(loss)).toEqual({ loss: 'Enter a percentage such as 1 or 2.5.' });
+  expect(planOf(withScenario(loss, 'burst'))).toMatchObject({ isComplete: true, plan: { link: { lossPercent: 1 } } });
+});
+
+test('each invalid field has an error', () => {
+  expect(draftFaults(draftOf())).toEqual({});
+  for (const rate of ['fast', '0', '1.5', '100001', ' ']) {
+    expect(draftFaults({ ...draftOf(), rate }).rate, rate).toMatch('Enter a number from 1');
+  }
+  expect(draftFaults({ ...draftOf(), concurrency: '' }).concurrency).toMatch('Enter numbers');
+  expect(draftFaults({ ...draftOf(), protocols: [], targets: [] })).toEqual({
+    protocols: 'Choose at least 1 protocol.',
+    targets: 'Choose at least 1 target.',
+  });
 });
 
 test('an invalid field of the load leaves the path, unless there are requests', () => {

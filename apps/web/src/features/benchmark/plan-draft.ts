@@ -56,6 +56,7 @@ const closedScenarios: readonly BenchmarkPlan['scenario'][] = ['packet-loss', 'w
 const RATE = '200';
 /** Time of each phase, so that a deployment fits. */
 const DEPLOY_SECONDS = '10';
+const RATE_MAX = 100_000;
 
 export function draftOf(plan: BenchmarkPlan = firstPlan): PlanDraft {
   return {
@@ -82,31 +83,57 @@ export function draftOf(plan: BenchmarkPlan = firstPlan): PlanDraft {
 
 /** `isComplete` is false while a field has no value that a plan could have. */
 export function planOf(draft: PlanDraft): { readonly plan: BenchmarkPlan; readonly isComplete: boolean } {
-  const levels = parseConcurrency(draft.concurrency);
-  const rate = draft.rate === '' ? null : Number(draft.rate);
+  const { labApp, link } = draft.base;
   const plan: BenchmarkPlan = {
     ...draft.base,
     // Requests have their own paths.
     path: draft.hasRequests ? '/' : draft.path,
-    concurrency: levels ?? [],
+    concurrency: parseConcurrency(draft.concurrency) ?? [],
     durationMs: Math.round(Number(draft.seconds) * 1000),
     repeats: Number(draft.repeats),
-    requestsPerSecond: rate,
+    requestsPerSecond: draft.rate === '' ? null : Number(draft.rate),
     upstream: draft.upstream,
     scenario: draft.scenario,
     connection: draft.connection,
     targets: [...draft.targets],
     protocols: [...draft.protocols],
-    labApp: { ...draft.base.labApp, server: draft.server, responseDelayMs: Number(draft.responseDelay) },
-    link: { lossPercent: Number(draft.loss), delayMs: Number(draft.delay) },
+    labApp: { ...labApp, server: draft.server, responseDelayMs: amountOf(draft.responseDelay, labApp.responseDelayMs) },
+    link: { lossPercent: amountOf(draft.loss, link.lossPercent), delayMs: amountOf(draft.delay, link.delayMs) },
     thresholds: draft.thresholds ?? [],
     load: draft.load ?? plainPlan.load,
   };
-  const isRate = rate === null || (Number.isInteger(rate) && rate > 0);
-  const isLink = isAmount(draft.loss) && isAmount(draft.delay) && isAmount(draft.responseDelay);
-  const hasChoices = plan.protocols.length > 0 && plan.targets.length > 0;
-  const isFilled = isRate && isLink && hasChoices && draft.thresholds !== null && draft.load !== null;
-  return { plan, isComplete: levels !== null && isFilled };
+  const isFilled = draft.thresholds !== null && draft.load !== null;
+  return { plan, isComplete: isFilled && Object.keys(draftFaults(draft)).length === 0 };
+}
+
+export type DraftFaults = Partial<
+  Record<'concurrency' | 'rate' | 'protocols' | 'targets' | 'loss' | 'delay' | 'responseDelay', string>
+>;
+
+/** Returns the errors of fields that no plan could have. Load and thresholds show their own. */
+export function draftFaults(draft: PlanDraft): DraftFaults {
+  const rate = draft.rate === '' ? 1 : Number(draft.rate);
+  const hasLink = draft.scenario === 'packet-loss';
+  const hasDelay = draft.upstream === 'lab' && draft.scenario === 'matrix' && draft.server !== 'release';
+  const rules: readonly (readonly [isFault: boolean, field: keyof DraftFaults, message: string])[] = [
+    [parseConcurrency(draft.concurrency) === null, 'concurrency', 'Enter numbers such as 1, 8, 32.'],
+    [
+      !Number.isInteger(rate) || rate < 1 || rate > RATE_MAX,
+      'rate',
+      `Enter a number from 1 to ${RATE_MAX}, or leave it empty.`,
+    ],
+    [draft.protocols.length === 0, 'protocols', 'Choose at least 1 protocol.'],
+    [draft.targets.length === 0, 'targets', 'Choose at least 1 target.'],
+    [hasLink && !isAmount(draft.loss), 'loss', 'Enter a percentage such as 1 or 2.5.'],
+    [hasLink && !isAmount(draft.delay), 'delay', 'Enter a number of milliseconds such as 20.'],
+    [hasDelay && !isAmount(draft.responseDelay), 'responseDelay', 'Enter a number of milliseconds such as 20.'],
+  ];
+  return Object.fromEntries(rules.flatMap(([isFault, field, message]) => (isFault ? [[field, message]] : [])));
+}
+
+/** Returns the number; `other` if it is invalid. */
+function amountOf(text: string, other: number): number {
+  return isAmount(text) ? Number(text) : other;
 }
 
 /** True for a number that is not negative. */
