@@ -59,6 +59,8 @@ export function PlanFields({ draft, hosts, isDistributed = false, onDraft, error
   const isGrpc = draft.protocols.includes('grpc');
   const { hasRequests } = draft;
   const faults = draftFaults(draft);
+  const delayError = errorOf('link.delayMs');
+  const responseDelayError = errorOf('labApp.responseDelayMs');
   return (
     <>
       <div className="grid grid-cols-1 gap-4 sm:grid-cols-2">
@@ -104,7 +106,7 @@ export function PlanFields({ draft, hosts, isDistributed = false, onDraft, error
             <Field
               label="Packet loss"
               hint="Percent of packets in each direction."
-              error={faults.loss ?? errorOf('link')}
+              error={faults.loss ?? (delayError === undefined ? errorOf('link') : errorOf('link.lossPercent'))}
             >
               {(control) => (
                 <Input
@@ -116,7 +118,7 @@ export function PlanFields({ draft, hosts, isDistributed = false, onDraft, error
                 />
               )}
             </Field>
-            <Field label="Link delay" hint="Milliseconds in each direction." error={faults.delay}>
+            <Field label="Link delay" hint="Milliseconds in each direction." error={faults.delay ?? delayError}>
               {(control) => (
                 <Input
                   {...control}
@@ -138,7 +140,7 @@ export function PlanFields({ draft, hosts, isDistributed = false, onDraft, error
                   ? 'Started beside the app, with its settings and secrets. No visitor reaches it.'
                   : 'Must be installed on the server, except the lab’s own app and the copy of the live release.'
               }
-              error={errorOf('labApp')}
+              error={responseDelayError === undefined ? errorOf('labApp') : undefined}
             >
               {(control) => (
                 <Select
@@ -158,7 +160,11 @@ export function PlanFields({ draft, hosts, isDistributed = false, onDraft, error
               )}
             </Field>
             {copies ? null : (
-              <Field label="Response delay" hint="Milliseconds before the app answers." error={faults.responseDelay}>
+              <Field
+                label="Response delay"
+                hint="Milliseconds before the app answers."
+                error={faults.responseDelay ?? responseDelayError}
+              >
                 {(control) => (
                   <Input
                     {...control}
