@@ -24,6 +24,43 @@ const choose = async (name: string, action: string) => {
   await page.getByRole('menuitem', { name: action, exact: true }).click();
 };
 
+test('each invalid field of the start dialog has an error, and a refused start focuses the first', async () => {
+  await page.goto(`${ORGANIZATION}/benchmarks?start=hello`);
+  const dialog = page.getByRole('dialog', { name: 'Start benchmark' });
+  const start = dialog.getByRole('button', { name: 'Start', exact: true });
+  const concurrency = dialog.getByLabel('Concurrency');
+  // The footer stays in view.
+  await expect(start).toBeInViewport({ ratio: 1 });
+  await concurrency.fill('0');
+  await start.click();
+  await expect(concurrency).toBeFocused();
+  await expect(concurrency).toBeInViewport({ ratio: 1 });
+  await expect(dialog.getByText('Choose at least 1 client.')).toBeInViewport({ ratio: 1 });
+  await checkAppearance(page);
+  await concurrency.fill('1');
+  await expect(dialog.getByText('Choose at least 1 client.')).toHaveCount(0);
+
+  await dialog.getByLabel('Workers').fill('x');
+  await expect(dialog.getByLabel('Path', { exact: true })).toBeEnabled();
+  await dialog.getByLabel('Workers').fill('');
+  await dialog.getByLabel('Requests per second').fill('fast');
+  await expect(dialog.getByText('Enter a number from 1 to 100000, or leave it empty.')).toBeVisible();
+  await dialog.getByLabel('Requests per second').fill('');
+  await dialog.getByLabel('HTTP/2').uncheck();
+  await dialog.getByLabel('HTTP/1.1').uncheck();
+  await expect(dialog.getByText('Choose at least 1 protocol.')).toBeVisible();
+  await dialog.getByRole('button', { name: 'Save as plan' }).click();
+  await expect(dialog.getByLabel('HTTP/1.1')).toBeFocused();
+  await dialog.getByLabel('HTTP/1.1').check();
+
+  await dialog.getByRole('button', { name: 'Add threshold' }).click();
+  const limit = dialog.getByLabel('Limit');
+  await expect(limit).not.toHaveAttribute('aria-invalid');
+  await start.click();
+  await expect(limit).toBeFocused();
+  await expect(limit).toHaveAttribute('aria-invalid');
+});
+
 test('a plan is saved in the start dialog, and a run starts from it', async () => {
   await page.goto(`${ORGANIZATION}/benchmarks?start=hello`);
   const dialog = page.getByRole('dialog', { name: 'Start benchmark' });
@@ -209,10 +246,14 @@ test('requests of a HAR file are imported without credentials, and writes need a
   await dialog.getByLabel('Headers').first().fill('Cookie: sid=canary');
   await expect(dialog.getByText("it can't hold credentials such as Cookie")).toBeVisible();
   const start = dialog.getByRole('button', { name: 'Start', exact: true });
-  await expect(start).toBeDisabled();
+  await start.click();
+  await expect(dialog.getByLabel('Headers').first()).toBeFocused();
   await dialog.getByLabel('Headers').first().fill('Accept: text/html');
-  await expect(start).toBeDisabled();
-  await dialog.getByLabel('Send requests that may change data').check();
+  await start.click();
+  const confirmation = dialog.getByLabel('Send requests that may change data');
+  await expect(confirmation).toBeFocused();
+  await expect(dialog.getByText('Check this box to start the benchmark.')).toBeVisible();
+  await confirmation.check();
   await checkAppearance(page);
   await start.click();
   await expect(page).toHaveURL(/\/benchmarks\/run_/);

@@ -137,7 +137,8 @@ test('the form offers the other servers, and hides targets that they can not mea
   // Load servers can't reach an instance.
   await expect(dialog.getByLabel('Direct')).toHaveCount(0);
   await expect(servers.getByRole('alert')).toContainText('Choose a concurrency of at least 2.');
-  await expect(start).toBeDisabled();
+  await start.click();
+  await expect(servers.getByRole('alert')).toBeFocused();
   await checkAppearance(page);
   await dialog.getByLabel('Concurrency').fill('5');
   await expect(servers.getByRole('alert')).toHaveCount(0);

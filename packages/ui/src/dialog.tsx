@@ -6,6 +6,9 @@ import { CrossIcon } from './cross-icon.tsx';
 import { cn } from './lib/class-names.ts';
 import { coverDialogs } from './lib/dialog-stack.ts';
 
+const FOOTER =
+  'sticky bottom-0 z-10 flex flex-wrap items-center justify-end gap-2 border-line border-t bg-raised px-5 py-3';
+
 export interface DialogProps {
   readonly open: boolean;
   readonly onClose: () => void;
@@ -58,6 +61,8 @@ export function Dialog({ open, onClose, title, detail, children, footer, wide = 
       className={cn(
         'm-auto w-[calc(100vw-2rem)] rounded-card border border-line bg-raised p-0 text-ink shadow-float open:animate-arrive',
         'max-sm:mb-4 max-h-[calc(100dvh-2rem)] overflow-y-auto data-covered:invisible',
+        // A focused control is not below the footer.
+        'scroll-pb-20',
         wide ? 'max-w-2xl' : 'max-w-lg',
       )}
     >
@@ -70,11 +75,7 @@ export function Dialog({ open, onClose, title, detail, children, footer, wide = 
             {detail ? <p className="mt-1 text-pretty text-ink-soft">{detail}</p> : null}
           </header>
           <div className="px-5 py-4">{children}</div>
-          {footer ? (
-            <footer className="flex flex-wrap items-center justify-end gap-2 border-line border-t px-5 py-3">
-              {footer}
-            </footer>
-          ) : null}
+          {footer ? <footer className={FOOTER}>{footer}</footer> : null}
           {/* Last in DOM order: initial focus belongs to the dialog's content. */}
           {held ? null : (
             <IconButton label="Close" onClick={onClose} className="absolute top-3 right-3">
@@ -85,4 +86,9 @@ export function Dialog({ open, onClose, title, detail, children, footer, wide = 
       ) : null}
     </dialog>
   );
+}
+
+/** Footer of a dialog for a form inside its content, at the end of the form. */
+export function DialogFooter({ children }: { readonly children: ReactNode }) {
+  return <footer className={cn(FOOTER, '-mx-5 -mb-4')}>{children}</footer>;
 }

@@ -2,6 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
+import { benchmarkPlanSchema } from '../benchmark/schema.ts';
 import { planDocumentSchema } from './schema.ts';
 
 const FILE = new URL('../../../../docs/benchmarks/plan.schema.json', import.meta.url);
@@ -55,4 +56,19 @@ test('the contract’s documents are valid as in the agent, which runs them with
         name,
       ).toContain(fault);
   }
+});
+
+test('a value out of bounds gets a sentence', () => {
+  const wrong = { concurrency: [0, 20_001], protocols: [], requestsPerSecond: 0, labApp: { responseDelayMs: 20_000 } };
+  const { error } = benchmarkPlanSchema.safeParse({ ...wrong, targets: [], link: { lossPercent: 51, delayMs: -1 } });
+  expect(error?.issues.map(({ message }) => message)).toEqual([
+    'Choose at least 1 target.',
+    'Choose at least 1 protocol.',
+    'Choose at least 1 client.',
+    'Choose at most 20000 clients.',
+    'Choose at least 1 request per second.',
+    'A response delay is at most 10000 ms.',
+    'Packet loss is at most 50 %.',
+    'A link delay is at least 0 ms.',
+  ]);
 });

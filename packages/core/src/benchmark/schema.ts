@@ -98,8 +98,18 @@ export const gateMetrics: readonly ThresholdMetric[] = [
 ];
 export const thresholdsMax = 20;
 
-const concurrencySchema = z.number().int().min(1).max(20_000);
-const limitSchema = z.number().min(0).max(1e12);
+const concurrencySchema = z
+  .number()
+  .int('A number of clients is a whole number.')
+  .min(1, 'Choose at least 1 client.')
+  .max(20_000, 'Choose at most 20000 clients.');
+/** Requests per second of an open loop. */
+const rateSchema = z
+  .number('Enter a number of requests per second.')
+  .int('Requests per second are a whole number.')
+  .min(1, 'Choose at least 1 request per second.')
+  .max(100_000, 'Choose at most 100000 requests per second.');
+const limitSchema = z.number().min(0, 'A limit is at least 0.').max(1e12, 'A limit is at most 1000000000000.');
 
 /** Limit of a metric. It holds for every row that has the metric and fits its `target`, `protocol` and `concurrency`. */
 export const thresholdSchema = z
@@ -132,7 +142,7 @@ export type GateThreshold = z.infer<typeof gateThresholdSchema>;
 
 export const benchmarkPathSchema = z
   .string()
-  .max(PATH_CHARS_MAX)
+  .max(PATH_CHARS_MAX, `A path has at most ${PATH_CHARS_MAX} characters.`)
   .regex(/^\/[\x21-\x7e]*$/, 'A path starts with / and has no spaces.');
 
 const loadHeadersSchema = z.record(z.string(), z.string()).superRefine((headers, { addIssue }) => {
@@ -167,7 +177,7 @@ export type LoadRequest = z.infer<typeof loadRequestSchema>;
 const loadStageSchema = z.strictObject({
   durationMs: z.number().int().min(500).max(300_000),
   /** Rate at the end, to which it changes evenly from that of the stage before. */
-  requestsPerSecond: z.number().int().min(1).max(100_000),
+  requestsPerSecond: rateSchema,
 });
 
 /** Load beyond one GET of a path. */
@@ -193,20 +203,20 @@ export const benchmarkPlanSchema = z.object({
   path: benchmarkPathSchema.default('/'),
   targets: z
     .array(benchmarkTargetSchema)
-    .min(1)
-    .max(11)
+    .min(1, 'Choose at least 1 target.')
+    .max(11, 'Choose at most 11 targets.')
     .refine(unique, 'Name each target once.')
     .default(['proxy', 'direct']),
   protocols: z
     .array(benchmarkProtocolSchema)
-    .min(1)
-    .max(4)
+    .min(1, 'Choose at least 1 protocol.')
+    .max(4, 'Choose at most 4 protocols.')
     .refine(unique, 'Name each protocol once.')
     .default(['http1', 'http2']),
   concurrency: z
     .array(concurrencySchema)
-    .min(1)
-    .max(8)
+    .min(1, 'Choose at least 1 concurrency.')
+    .max(8, 'Choose at most 8 concurrencies.')
     .refine(unique, 'Name each concurrency once.')
     .default([1, 8, 32]),
   /** Rounds. Intervals need at least 3. */
@@ -219,12 +229,17 @@ export const benchmarkPlanSchema = z.object({
   /** `fresh`: one connection, with a full TLS handshake, for each request. */
   connection: z.enum(['reused', 'fresh']).default(plainPlan.connection),
   /** Open loop: requests are sent at fixed times, and their latency counts from these. Null: a closed loop. */
-  requestsPerSecond: z.number().int().min(1).max(100_000).nullable().default(null),
+  requestsPerSecond: rateSchema.nullable().default(null),
   /** Response of the lab's app. */
   labApp: z
     .strictObject({
       responseBytes: z.number().int().min(0).max(1_048_576).default(13),
-      responseDelayMs: z.number().int().min(0).max(10_000).default(0),
+      responseDelayMs: z
+        .number()
+        .int('A response delay is a whole number of milliseconds.')
+        .min(0, 'A response delay is at least 0 ms.')
+        .max(10_000, 'A response delay is at most 10000 ms.')
+        .default(0),
       /** Every n-th request gets status 503, or status 14 of gRPC; 0: none. */
       errorEvery: z.number().int().min(0).max(1_000_000).default(0),
       /** Others than `own` must be installed on the server. */
@@ -235,8 +250,18 @@ export const benchmarkPlanSchema = z.object({
   /** Impairment of the emulated link between clients and proxies, in each direction, for the scenario `packet-loss`. */
   link: z
     .strictObject({
-      lossPercent: z.number().min(0).max(50).multipleOf(0.0001).default(1),
-      delayMs: z.number().int().min(0).max(1000).default(20),
+      lossPercent: z
+        .number()
+        .min(0, 'Packet loss is at least 0 %.')
+        .max(50, 'Packet loss is at most 50 %.')
+        .multipleOf(0.0001, 'Packet loss has at most 4 decimal places.')
+        .default(1),
+      delayMs: z
+        .number()
+        .int('A link delay is a whole number of milliseconds.')
+        .min(0, 'A link delay is at least 0 ms.')
+        .max(1000, 'A link delay is at most 1000 ms.')
+        .default(20),
     })
     .default(plainPlan.link),
   /** Limits that decide the outcome of the run. */

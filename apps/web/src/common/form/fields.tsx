@@ -46,9 +46,10 @@ export interface TextFieldProps extends FieldText {
   /** True for words in the font of the page, instead of code. */
   readonly isProse?: boolean;
   readonly onValue: (text: string) => void;
+  readonly onBlur?: () => void;
 }
 
-export function TextField({ value, placeholder, isProse = false, onValue, ...field }: TextFieldProps) {
+export function TextField({ value, placeholder, isProse = false, onValue, onBlur, ...field }: TextFieldProps) {
   return (
     <Field {...field}>
       {(control) => (
@@ -59,6 +60,7 @@ export function TextField({ value, placeholder, isProse = false, onValue, ...fie
           value={value}
           placeholder={placeholder}
           onChange={(event) => onValue(event.target.value)}
+          onBlur={onBlur}
         />
       )}
     </Field>

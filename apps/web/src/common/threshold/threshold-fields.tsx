@@ -3,6 +3,7 @@
 import type { GateThreshold, Threshold } from '@fairlead/core/benchmark/schema';
 import { Button } from '@fairlead/ui/button';
 import { Plus } from 'lucide-react';
+import { useState } from 'react';
 import type { BenchmarkDetail } from '../../api/types.ts';
 import { ChoiceField, TextField } from '../form/fields.tsx';
 import { Line, useRows } from '../form/list-card.tsx';
@@ -35,6 +36,8 @@ export interface ThresholdFieldsProps {
   readonly rows?: ThresholdRows;
   /** True: a limit may be a ratio to the live release. */
   readonly canCompare?: boolean;
+  /** Attempts to send the form: an empty limit is an error from the next one on. Absent: at once. */
+  readonly attempt?: number;
   /** Error of the server at a threshold. */
   readonly errorOf: (at: number) => string | undefined;
   /** Null while one of them is invalid. */
@@ -43,7 +46,8 @@ export interface ThresholdFieldsProps {
 
 const ANY = '';
 
-export function ThresholdFields({ first, metrics, rows, canCompare = false, errorOf, onChange }: ThresholdFieldsProps) {
+export function ThresholdFields(props: ThresholdFieldsProps) {
+  const { first, metrics, rows, canCompare = false, attempt, errorOf, onChange } = props;
   const drafts = useRows<ThresholdDraft>(first.map(toDraft), (next) =>
     onChange(next.every((draft) => draftError(draft) === null) ? next.map(parseDraft) : null),
   );
@@ -81,10 +85,10 @@ export function ThresholdFields({ first, metrics, rows, canCompare = false, erro
               onValue={(value) => change(key, { ...item, relativeTo: value === ANY ? undefined : value })}
             />
           ) : null}
-          <TextField
-            label={item.relativeTo === undefined ? 'Limit' : 'Ratio'}
-            error={draftError(item) ?? errorOf(at)}
-            value={item.limit}
+          <LimitField
+            item={item}
+            attempt={attempt}
+            error={errorOf(at)}
             onValue={(limit) => change(key, { ...item, limit })}
           />
           {rows === undefined ? null : (
@@ -102,6 +106,29 @@ export function ThresholdFields({ first, metrics, rows, canCompare = false, erro
         </Button>
       )}
     </fieldset>
+  );
+}
+
+interface LimitFieldProps {
+  readonly item: ThresholdDraft;
+  readonly attempt: number | undefined;
+  /** Error of the server. */
+  readonly error: string | undefined;
+  readonly onValue: (limit: string) => void;
+}
+
+function LimitField({ item, attempt, error, onValue }: LimitFieldProps) {
+  const [firstAttempt] = useState(attempt);
+  const [isTouched, setTouched] = useState(false);
+  const isDue = attempt === undefined || attempt !== firstAttempt || isTouched || item.limit !== '';
+  return (
+    <TextField
+      label={item.relativeTo === undefined ? 'Limit' : 'Ratio'}
+      error={(isDue ? draftError(item) : null) ?? error}
+      value={item.limit}
+      onValue={onValue}
+      onBlur={() => setTouched(true)}
+    />
   );
 }
 

@@ -1,23 +1,22 @@
 'use client';
 // Changes the name, the content and the load servers of a saved plan; of one from the repository, only the load servers.
-import { distributionFaults } from '@fairlead/core/benchmark/distribution';
 import { Button } from '@fairlead/ui/button';
 import { Dialog } from '@fairlead/ui/dialog';
-import { ErrorNote } from '@fairlead/ui/error-state';
 import { Field, Input } from '@fairlead/ui/input';
 import { SubmitButton } from '@fairlead/ui/submit-button';
 import { useToast } from '@fairlead/ui/toast';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useId, useState } from 'react';
-import { readFailure } from '../../api/failure.ts';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { SavedPlan, ServerSummary } from '../../api/types.ts';
 import { useMe } from '../../common/organization/me.tsx';
 import { HoverLink } from '../../common/page/hover-link.tsx';
+import { FormNote } from './form-note.tsx';
 import { LoadServerFields } from './load-server-fields.tsx';
 import { PLAN_FILE } from './plan-document.ts';
 import { draftOf, type PlanDraft, planOf, withLoadServers } from './plan-draft.ts';
-import { errorsBelow, PlanFields } from './plan-fields.tsx';
+import { PlanFields } from './plan-fields.tsx';
+import { usePlanErrors } from './use-plan-errors.ts';
 
 const APPS_SHOWN = 100;
 
@@ -36,8 +35,7 @@ export function EditPlanDialog({ plan: saved, onClose }: EditPlanDialogProps) {
   const [name, setName] = useState(saved.name);
   const [draft, setDraft] = useState(() => draftOf(saved.plan));
   const [loadServerIds, setLoadServerIds] = useState(() => saved.loadServers.map(({ serverId }) => serverId));
-  const failure = update.error === null ? null : readFailure(update.error);
-  const { plan, isComplete } = planOf(draft);
+  const { plan } = planOf(draft);
   const { isFromRepository } = saved;
   const app = apps?.items.find(({ id }) => id === saved.appId);
   const isDistributed = loadServerIds.length > 0;
@@ -48,8 +46,11 @@ export function EditPlanDialog({ plan: saved, onClose }: EditPlanDialogProps) {
   };
   // An update without load servers doesn't check them, so a deleted one blocks no other change.
   const areServersChanged = loadServerIds.join() !== saved.loadServers.map(({ serverId }) => serverId).join();
+  const input = { name, plan, loadServerIds };
+  const errors = usePlanErrors(draft, input, !isFromRepository);
   const submit = (event: FormEvent) => {
     event.preventDefault();
+    if (!errors.check()) return;
     update.mutate(
       {
         ...{ planId: saved.id, version: saved.version },
@@ -57,6 +58,7 @@ export function EditPlanDialog({ plan: saved, onClose }: EditPlanDialogProps) {
         ...(isFromRepository || areServersChanged ? { loadServerIds } : {}),
       },
       {
+        onError: (error) => errors.refuse(error),
         onSuccess: () => {
           toast({ title: 'Plan saved', detail: 'Later runs use it. Earlier ones keep the plan they began with.' });
           onClose();
@@ -75,21 +77,16 @@ export function EditPlanDialog({ plan: saved, onClose }: EditPlanDialogProps) {
       footer={
         <>
           <Button onClick={onClose}>Cancel</Button>
-          <SubmitButton
-            variant="accent"
-            form={formId}
-            pending={update.isPending}
-            disabled={!isComplete || distributionFaults(plan, loadServerIds.length).length > 0}
-          >
+          <SubmitButton variant="accent" form={formId} pending={update.isPending}>
             Save plan
           </SubmitButton>
         </>
       }
     >
-      <form id={formId} noValidate onSubmit={submit} className="flex flex-col gap-4">
+      <form ref={errors.form} id={formId} noValidate onSubmit={submit} className="flex flex-col gap-4">
         {isFromRepository ? null : (
           <>
-            <Field label="Name" error={failure?.fields.name}>
+            <Field label="Name" error={errors.fields.name}>
               {(control) => (
                 <Input
                   {...control}
@@ -105,7 +102,8 @@ export function EditPlanDialog({ plan: saved, onClose }: EditPlanDialogProps) {
               hosts={app?.hosts ?? []}
               isDistributed={isDistributed}
               onDraft={change}
-              errorOf={errorsBelow(failure?.fields ?? {}, 'plan')}
+              errorOf={errors.errorOf}
+              attempt={errors.attempt}
             />
           </>
         )}
@@ -114,12 +112,12 @@ export function EditPlanDialog({ plan: saved, onClose }: EditPlanDialogProps) {
           ownServerId={app?.serverId}
           chosen={loadServerIds}
           savedServers={saved.loadServers}
-          error={failure?.fields.loadServerIds}
+          error={errors.fields.loadServerIds}
           // The dialog of any other plan has other fields.
           withoutServers={isFromRepository ? <NoServers /> : null}
           onChosen={chooseServers}
         />
-        {failure === null || Object.keys(failure.fields).length > 0 ? null : <ErrorNote>{failure.message}</ErrorNote>}
+        <FormNote note={errors.note} />
       </form>
     </Dialog>
   );

@@ -15,7 +15,7 @@ test('a load is the same after it was a draft', () => {
     ...load,
     workers: 2,
   });
-  expect(planOf({ ...draftOf(), path: '/old', load }).plan).toMatchObject({ path: '/', load });
+  expect(planOf({ ...draftOf(), path: '/old', load, hasRequests: true }).plan).toMatchObject({ path: '/', load });
 });
 
 test('a field without a valid value makes the load incomplete', () => {

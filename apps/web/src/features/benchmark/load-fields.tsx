@@ -37,8 +37,8 @@ export interface LoadFieldsProps {
   readonly isGrpc: boolean;
   /** Errors of the server by field, such as `requests.0`; empty: of the load. */
   readonly errorOf: (field: string) => string | undefined;
-  /** Null while a field is invalid. */
-  readonly onChange: (load: BenchmarkLoad | null) => void;
+  /** `load` is null while a field is invalid. */
+  readonly onChange: (load: BenchmarkLoad | null, hasRequests: boolean) => void;
 }
 
 export function LoadFields({ first, hosts, isGrpc, errorOf, onChange }: LoadFieldsProps) {
@@ -50,11 +50,11 @@ export function LoadFields({ first, hosts, isGrpc, errorOf, onChange }: LoadFiel
   const [list, setList] = useState(0);
   const changeRequests = (next: RequestDraft[]) => {
     setRequests(next);
-    onChange(loadOf(next, thinkTime, stages, workers));
+    onChange(loadOf(next, thinkTime, stages, workers), next.length > 0);
   };
   const changeStages = (next: StageDraft[]) => {
     setStages(next);
-    onChange(loadOf(requests, thinkTime, next, workers));
+    onChange(loadOf(requests, thinkTime, next, workers), requests.length > 0);
   };
   const adopt = (imported: BenchmarkLoad['requests']) => {
     changeRequests(imported.map(requestDraftOf));
@@ -76,7 +76,7 @@ export function LoadFields({ first, hosts, isGrpc, errorOf, onChange }: LoadFiel
           value={thinkTime}
           onValue={(text) => {
             setThinkTime(text);
-            onChange(loadOf(requests, text, stages, workers));
+            onChange(loadOf(requests, text, stages, workers), requests.length > 0);
           }}
         />
         <TextField
@@ -86,11 +86,15 @@ export function LoadFields({ first, hosts, isGrpc, errorOf, onChange }: LoadFiel
           value={workers}
           onValue={(text) => {
             setWorkers(text);
-            onChange(loadOf(requests, thinkTime, stages, text));
+            onChange(loadOf(requests, thinkTime, stages, text), requests.length > 0);
           }}
         />
         <StageRows first={stages} errorOf={errorOf} onChange={changeStages} />
-        {errorOf('') === undefined ? null : <p className="text-bad-text text-sm">{errorOf('')}</p>}
+        {errorOf('') === undefined ? null : (
+          <p data-invalid="" tabIndex={-1} role="alert" className="text-bad-text text-sm">
+            {errorOf('')}
+          </p>
+        )}
       </fieldset>
     </>
   );

@@ -68,7 +68,7 @@ export function LoadServerFields(props: LoadServerFieldsProps) {
         not.
       </p>
       {faults.map((fault) => (
-        <p key={fault} role="alert" className="text-bad-text text-sm">
+        <p key={fault} data-invalid="" tabIndex={-1} role="alert" className="text-bad-text text-sm">
           {fault}
         </p>
       ))}

@@ -2,6 +2,7 @@ import { planFaults } from '@fairlead/core/benchmark/plan';
 import { expect, test } from 'vitest';
 import {
   choicesWith,
+  draftFaults,
   draftOf,
   planOf,
   targetChoices,
@@ -41,6 +42,53 @@ test('a scenario brings its rate, protocol and targets, and the lab its proxies'
   expect(planOf(withUpstream(deploy, 'lab')).plan).toMatchObject({ scenario: 'matrix', requestsPerSecond: null });
   expect(planOf({ ...deploy, rate: 'fast' }).isComplete).toBe(false);
   expect(planOf({ ...deploy, thresholds: null }).isComplete).toBe(false);
+});
+
+test('a scenario keeps values of the person that it allows, and the matrix restores the others', () => {
+  const burst = withScenario(draftOf(), 'burst');
+  expect(burst).toMatchObject({ concurrency: '16', rate: '200', protocols: ['http1'] });
+  const { concurrency, rate, protocols } = draftOf();
+  expect(withScenario(burst, 'matrix')).toMatchObject({ concurrency, rate, protocols });
+
+  const mine = { ...draftOf(), concurrency: '4, 128', rate: '50', protocols: ['http3'] as const };
+  const kept = withScenario({ ...mine, targets: ['proxy'] }, 'burst');
+  expect(kept).toMatchObject({ concurrency: '4, 128', rate: '50', protocols: ['http3'], targets: ['proxy'] });
+  expect(planFaults(planOf(kept).plan)).toEqual([]);
+  const wake = withScenario(kept, 'wake');
+  expect(wake).toMatchObject({ concurrency: '4, 128', rate: '', protocols: ['http1'] });
+  expect(planFaults(planOf(wake).plan)).toEqual([]);
+  expect(withScenario(wake, 'matrix')).toMatchObject({ rate: '50', protocols: ['http3'], targets: ['proxy'] });
+  // A later choice replaces an earlier one.
+  expect(withScenario({ ...kept, rate: '200' }, 'matrix')).toMatchObject({ rate: '200' });
+  expect(withScenario({ ...kept, rate: 'fast' }, 'deploy')).toMatchObject({ rate: '200', seconds: '10' });
+
+  const latency = withScenario(withUpstream(mine, 'lab'), 'latency');
+  expect(latency).toMatchObject({ concurrency: '1', rate: '', protocols: ['http1'] });
+  expect(planFaults(planOf(latency).plan)).toEqual([]);
+});
+
+test('a field that the scenario hides makes no plan incomplete', () => {
+  const loss = { ...withScenario(withUpstream(draftOf(), 'lab'), 'packet-loss'), loss: 'much' };
+  expect(draftFaults(loss)).toEqual({ loss: 'Enter a percentage such as 1 or 2.5.' });
+  expect(planOf(withScenario(loss, 'burst'))).toMatchObject({ isComplete: true, plan: { link: { lossPercent: 1 } } });
+});
+
+test('each invalid field has an error', () => {
+  expect(draftFaults(draftOf())).toEqual({});
+  for (const rate of ['fast', '0', '1.5', '100001', ' ']) {
+    expect(draftFaults({ ...draftOf(), rate }).rate, rate).toMatch('Enter a number from 1');
+  }
+  expect(draftFaults({ ...draftOf(), concurrency: '' }).concurrency).toMatch('Enter numbers');
+  expect(draftFaults({ ...draftOf(), protocols: [], targets: [] })).toEqual({
+    protocols: 'Choose at least 1 protocol.',
+    targets: 'Choose at least 1 target.',
+  });
+});
+
+test('an invalid field of the load leaves the path, unless there are requests', () => {
+  const draft = { ...draftOf(), path: '/health', load: null };
+  expect(planOf(draft).plan.path).toBe('/health');
+  expect(planOf({ ...draft, hasRequests: true }).plan.path).toBe('/');
 });
 
 test('packet loss and a wake have no rate, and an app server stays in the matrix', () => {

@@ -3,9 +3,11 @@
 import { LAB_SERVERS, LIVE_CONCURRENCY_MAX, plainPlan } from '@fairlead/core/benchmark/plan';
 import { Checkbox, Field, Input, Select } from '@fairlead/ui/input';
 import dynamic from 'next/dynamic';
+import { useId } from 'react';
 import { ALL_METRICS } from '../../common/threshold/threshold-draft.ts';
 import {
   choicesWith,
+  draftFaults,
   type PlanDraft,
   scenariosOf,
   targetChoices,
@@ -38,6 +40,8 @@ export interface PlanFieldsProps {
   readonly isDistributed?: boolean;
   /** Errors by field of the plan, such as `concurrency`. */
   readonly errorOf: (field: string) => string | undefined;
+  /** Attempts to send the form. */
+  readonly attempt: number;
 }
 
 const PROTOCOLS = ['http1', 'http2', 'http3', 'grpc'] as const;
@@ -48,13 +52,15 @@ const CONCURRENCY_MAX = 20_000;
 const SECONDS = [1, 2, 5, 10, 30];
 const ROUNDS = [1, 3, 5, 9];
 
-export function PlanFields({ draft, hosts, isDistributed = false, onDraft, errorOf }: PlanFieldsProps) {
+export function PlanFields({ draft, hosts, isDistributed = false, onDraft, errorOf, attempt }: PlanFieldsProps) {
   const isLab = draft.upstream === 'lab';
   const copies = isLab && draft.server === 'release';
   const targets = targetChoices(draft, isDistributed);
   const isGrpc = draft.protocols.includes('grpc');
-  const hasRequests = draft.load?.requests.length !== 0;
-  const isList = parseConcurrency(draft.concurrency) !== null;
+  const { hasRequests } = draft;
+  const faults = draftFaults(draft);
+  const delayError = errorOf('link.delayMs');
+  const responseDelayError = errorOf('labApp.responseDelayMs');
   return (
     <>
       <div className="grid grid-cols-1 gap-4 sm:grid-cols-2">
@@ -97,7 +103,11 @@ export function PlanFields({ draft, hosts, isDistributed = false, onDraft, error
         </Field>
         {draft.scenario === 'packet-loss' ? (
           <>
-            <Field label="Packet loss" hint="Percent of packets in each direction." error={errorOf('link')}>
+            <Field
+              label="Packet loss"
+              hint="Percent of packets in each direction."
+              error={faults.loss ?? (delayError === undefined ? errorOf('link') : errorOf('link.lossPercent'))}
+            >
               {(control) => (
                 <Input
                   {...control}
@@ -108,7 +118,7 @@ export function PlanFields({ draft, hosts, isDistributed = false, onDraft, error
                 />
               )}
             </Field>
-            <Field label="Link delay" hint="Milliseconds in each direction.">
+            <Field label="Link delay" hint="Milliseconds in each direction." error={faults.delay ?? delayError}>
               {(control) => (
                 <Input
                   {...control}
@@ -130,7 +140,7 @@ export function PlanFields({ draft, hosts, isDistributed = false, onDraft, error
                   ? 'Started beside the app, with its settings and secrets. No visitor reaches it.'
                   : 'Must be installed on the server, except the lab’s own app and the copy of the live release.'
               }
-              error={errorOf('labApp')}
+              error={responseDelayError === undefined ? errorOf('labApp') : undefined}
             >
               {(control) => (
                 <Select
@@ -150,7 +160,11 @@ export function PlanFields({ draft, hosts, isDistributed = false, onDraft, error
               )}
             </Field>
             {copies ? null : (
-              <Field label="Response delay" hint="Milliseconds before the app answers.">
+              <Field
+                label="Response delay"
+                hint="Milliseconds before the app answers."
+                error={faults.responseDelay ?? responseDelayError}
+              >
                 {(control) => (
                   <Input
                     {...control}
@@ -183,7 +197,7 @@ export function PlanFields({ draft, hosts, isDistributed = false, onDraft, error
         <Field
           label="Concurrency"
           hint={`Up to eight numbers, each at most ${isLab && !copies ? CONCURRENCY_MAX : LIVE_CONCURRENCY_MAX}.`}
-          error={isList ? errorOf('concurrency') : 'Enter numbers such as 1, 8, 32.'}
+          error={faults.concurrency ?? errorOf('concurrency')}
           className="sm:col-span-2"
         >
           {(control) => (
@@ -224,7 +238,7 @@ export function PlanFields({ draft, hosts, isDistributed = false, onDraft, error
         <Field
           label="Requests per second"
           hint="Default: closed loop, one request per client at a time."
-          error={errorOf('requestsPerSecond')}
+          error={faults.rate ?? errorOf('requestsPerSecond')}
         >
           {(control) => (
             <Input
@@ -257,7 +271,7 @@ export function PlanFields({ draft, hosts, isDistributed = false, onDraft, error
         hosts={hosts}
         isGrpc={isGrpc}
         errorOf={(field) => errorOf(field === '' ? 'load' : `load.${field}`)}
-        onChange={(load) => onDraft({ ...draft, load })}
+        onChange={(load, hasSome) => onDraft({ ...draft, load, hasRequests: hasSome })}
       />
       <Choices
         legend="Protocols"
@@ -265,7 +279,7 @@ export function PlanFields({ draft, hosts, isDistributed = false, onDraft, error
         chosen={draft.protocols}
         labels={protocolLabel}
         hint="gRPC: unary calls over HTTP/2, without other protocols."
-        error={errorOf('protocols')}
+        error={faults.protocols ?? errorOf('protocols')}
         onChosen={(protocols) => onDraft(withProtocols(draft, protocols))}
       />
       {targets.length > 1 ? (
@@ -274,7 +288,7 @@ export function PlanFields({ draft, hosts, isDistributed = false, onDraft, error
           all={targets}
           chosen={draft.targets}
           labels={targetLabel}
-          error={errorOf('targets')}
+          error={faults.targets ?? errorOf('targets')}
           onChosen={(chosen) => onDraft({ ...draft, targets: chosen })}
         />
       ) : null}
@@ -286,19 +300,12 @@ export function PlanFields({ draft, hosts, isDistributed = false, onDraft, error
           protocols: draft.protocols.map((value) => ({ value, label: protocolLabel[value] })),
           concurrency: parseConcurrency(draft.concurrency) ?? [],
         }}
+        attempt={attempt}
         errorOf={(at) => errorOf(`thresholds.${at}`)}
         onChange={(thresholds) => onDraft({ ...draft, thresholds })}
       />
     </>
   );
-}
-
-/** Finds the error of a field or of an item of it, below `prefix` in the API's input. */
-export function errorsBelow(fields: Readonly<Record<string, string>>, prefix: string) {
-  return (field: string): string | undefined => {
-    const path = `${prefix}.${field}`;
-    return fields[path] ?? Object.entries(fields).find(([name]) => name.startsWith(`${path}.`))?.[1];
-  };
 }
 
 interface ChoicesProps<Name extends string> {
@@ -312,6 +319,7 @@ interface ChoicesProps<Name extends string> {
 }
 
 function Choices<Name extends string>({ legend, all, chosen, labels, hint, error, onChosen }: ChoicesProps<Name>) {
+  const errorId = useId();
   return (
     <fieldset className="flex flex-wrap gap-x-6 gap-y-2">
       <legend className="mb-1.5 font-medium">{legend}</legend>
@@ -319,6 +327,8 @@ function Choices<Name extends string>({ legend, all, chosen, labels, hint, error
         <Checkbox
           key={name}
           label={labels[name]}
+          aria-invalid={error === undefined ? undefined : true}
+          aria-describedby={error === undefined ? undefined : errorId}
           checked={chosen.includes(name)}
           onChange={({ target }) =>
             onChosen(all.filter((each) => (each === name ? target.checked : chosen.includes(each))))
@@ -326,7 +336,11 @@ function Choices<Name extends string>({ legend, all, chosen, labels, hint, error
         />
       ))}
       {hint === undefined ? null : <p className="w-full text-ink-faint text-sm">{hint}</p>}
-      {error === undefined ? null : <p className="w-full text-bad-text text-sm">{error}</p>}
+      {error === undefined ? null : (
+        <p id={errorId} role="alert" className="w-full text-bad-text text-sm">
+          {error}
+        </p>
+      )}
     </fieldset>
   );
 }

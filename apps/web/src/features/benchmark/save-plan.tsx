@@ -6,7 +6,7 @@ import { useToast } from '@fairlead/ui/toast';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Bookmark } from 'lucide-react';
 import { useState } from 'react';
-import { readFailure } from '../../api/failure.ts';
+import { type Failure, readFailure } from '../../api/failure.ts';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { Inputs, SavedPlan, ServerSummary } from '../../api/types.ts';
 
@@ -14,19 +14,23 @@ export interface SavePlanProps {
   readonly appId: string;
   readonly plan: Inputs['benchmarkPlan']['create']['plan'];
   readonly loadServerIds: readonly ServerSummary['id'][];
-  readonly disabled: boolean;
+  /** Reports whether the form has no error, and shows those that it has. */
+  readonly check: () => boolean;
+  readonly onRefused: (error: unknown) => void;
   readonly onSaved: (plan: SavedPlan) => void;
 }
 
-export function SavePlan({ appId, plan, loadServerIds, disabled, onSaved }: SavePlanProps) {
+export function SavePlan({ appId, plan, loadServerIds, check, onRefused, onSaved }: SavePlanProps) {
   const trpc = useTRPC();
   const toast = useToast();
   const queryClient = useQueryClient();
   const create = useMutation(trpc.benchmarkPlan.create.mutationOptions());
   const [isOpen, setOpen] = useState(false);
   const [name, setName] = useState('');
-  const failure = create.error === null ? null : readFailure(create.error);
-  const save = () =>
+  // An error about the name ends with the next change of it. The form shows errors of the plan at their fields.
+  const isStanding = create.error !== null && create.variables?.name === name;
+  const save = () => {
+    if (!check()) return;
     create.mutate(
       { appId, name, plan, loadServerIds: [...loadServerIds] },
       {
@@ -36,12 +40,14 @@ export function SavePlan({ appId, plan, loadServerIds, disabled, onSaved }: Save
           toast({ title: 'Plan saved', detail: `“${saved.name}” is under Benchmarks → Plans.` });
           onSaved(saved);
         },
+        onError: onRefused,
       },
     );
+  };
   if (!isOpen) {
     return (
       <span>
-        <Button disabled={disabled} icon={<Bookmark size={15} aria-hidden="true" />} onClick={() => setOpen(true)}>
+        <Button icon={<Bookmark size={15} aria-hidden="true" />} onClick={() => setOpen(check())}>
           Save as plan
         </Button>
       </span>
@@ -52,7 +58,7 @@ export function SavePlan({ appId, plan, loadServerIds, disabled, onSaved }: Save
       <Field
         label="Plan name"
         hint="Unique within the app."
-        error={failure === null ? undefined : (failure.fields.name ?? failure.fields[''] ?? failure.message)}
+        error={isStanding ? nameError(readFailure(create.error)) : undefined}
       >
         {(control) => (
           <Input
@@ -70,9 +76,14 @@ export function SavePlan({ appId, plan, loadServerIds, disabled, onSaved }: Save
           />
         )}
       </Field>
-      <Button className="mt-[26px] shrink-0" pending={create.isPending} disabled={disabled} onClick={save}>
+      <Button className="mt-[26px] shrink-0" pending={create.isPending} onClick={save}>
         Save plan
       </Button>
     </div>
   );
+}
+
+/** Returns the error that the name shows: its own, or one that belongs to no field of the form. */
+function nameError({ fields, message }: Failure): string | undefined {
+  return fields.name ?? fields[''] ?? (Object.keys(fields).length === 0 ? message : undefined);
 }

@@ -1,11 +1,10 @@
 'use client';
 // Starts a benchmark: app, plan and load. Shows the estimated time and warns that it creates real load.
-import { distributedLoadMs, distributionFaults } from '@fairlead/core/benchmark/distribution';
+import { distributedLoadMs } from '@fairlead/core/benchmark/distribution';
 import { copiesRelease, mayChangeData } from '@fairlead/core/benchmark/load';
 import { loadMs } from '@fairlead/core/benchmark/plan';
 import { Button } from '@fairlead/ui/button';
-import { Dialog } from '@fairlead/ui/dialog';
-import { ErrorNote } from '@fairlead/ui/error-state';
+import { Dialog, DialogFooter } from '@fairlead/ui/dialog';
 import { useFormats } from '@fairlead/ui/formats';
 import { Checkbox, Field, Select } from '@fairlead/ui/input';
 import { Skeleton } from '@fairlead/ui/skeleton';
@@ -13,17 +12,18 @@ import { SubmitButton } from '@fairlead/ui/submit-button';
 import { WarnNote } from '@fairlead/ui/warn-note';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useRouter } from 'next/navigation';
-import { type FormEvent, useState } from 'react';
-import { readFailure } from '../../api/failure.ts';
+import { type FormEvent, useId, useState } from 'react';
 import { useTRPC } from '../../api/trpc.tsx';
 import type { AppSummary, SavedPlan, ServerSummary } from '../../api/types.ts';
 import { useMe } from '../../common/organization/me.tsx';
 import { QueryView } from '../../common/page/query-view.tsx';
+import { FormNote } from './form-note.tsx';
 import { LoadServerFields } from './load-server-fields.tsx';
 import { draftOf, type PlanDraft, planOf, withLoadServers } from './plan-draft.ts';
-import { errorsBelow, PlanFields } from './plan-fields.tsx';
+import { PlanFields } from './plan-fields.tsx';
 import { measurableFirst, whyNotMeasured } from './results.ts';
 import { SavePlan } from './save-plan.tsx';
+import { usePlanErrors } from './use-plan-errors.ts';
 
 const APPS_SHOWN = 100;
 const PLANS_SHOWN = 100;
@@ -77,14 +77,15 @@ function StartForm({ apps, chosen, chosenPlan, onClose }: StartFormProps) {
   const [form, setForm] = useState(0);
   const [draft, setDraft] = useState(() => draftOf(saved?.plan));
   const plans = useQuery(trpc.benchmarkPlan.list.queryOptions({ appId, limit: PLANS_SHOWN })).data?.items ?? [];
-  const failure = create.error === null ? null : readFailure(create.error);
   const { plan, isComplete } = planOf(draft);
   const app = apps.find(({ id }) => id === appId);
   const changesData = mayChangeData(plan);
   const copies = copiesRelease(plan);
   const [isConfirmed, setConfirmed] = useState(false);
+  const needsConfirmation = (changesData || copies) && !isConfirmed;
+  const [isConfirmationDue, setConfirmationDue] = useState(false);
   const [loadServerIds, setLoadServerIds] = useState(() => loadServerIdsOf(saved));
-  const faults = distributionFaults(plan, loadServerIds.length);
+  const errors = usePlanErrors(draft, { appId, plan, loadServerIds });
   const estimateMs = loadServerIds.length === 0 ? loadMs : distributedLoadMs;
 
   const choose = (planId: string) => {
@@ -100,6 +101,7 @@ function StartForm({ apps, chosen, chosenPlan, onClose }: StartFormProps) {
   const change = (next: PlanDraft) => {
     setSaved(null);
     setConfirmed(false);
+    setConfirmationDue(false);
     setDraft(loadServerIds.length === 0 ? next : withLoadServers(next));
   };
   const chooseServers = (serverIds: readonly ServerSummary['id'][]) => {
@@ -109,15 +111,20 @@ function StartForm({ apps, chosen, chosenPlan, onClose }: StartFormProps) {
   };
   const submit = (event: FormEvent) => {
     event.preventDefault();
+    setConfirmationDue(needsConfirmation);
+    if (!errors.check() || needsConfirmation) return;
     const input = saved === null ? { appId, plan } : { ...planInput(saved), plan: saved.plan };
     const shared = loadServerIds.length === 0 ? {} : { loadServerIds: [...loadServerIds] };
-    create.mutate({ ...input, ...shared }, { onSuccess: ({ runId }) => router.push(paths.benchmark(runId)) });
+    create.mutate(
+      { ...input, ...shared },
+      { onSuccess: ({ runId }) => router.push(paths.benchmark(runId)), onError: (error) => errors.refuse(error) },
+    );
   };
 
   return (
-    <form onSubmit={submit} noValidate className="flex flex-col gap-4">
+    <form ref={errors.form} onSubmit={submit} noValidate className="flex flex-col gap-4">
       <div className="grid grid-cols-1 gap-4 sm:grid-cols-2">
-        <Field label="App" error={failure?.fields.appId}>
+        <Field label="App" error={errors.fields.appId}>
           {(control) => (
             <Select
               {...control}
@@ -165,14 +172,15 @@ function StartForm({ apps, chosen, chosenPlan, onClose }: StartFormProps) {
         hosts={app?.hosts ?? []}
         isDistributed={loadServerIds.length > 0}
         onDraft={change}
-        errorOf={errorsBelow(failure?.fields ?? {}, 'plan')}
+        errorOf={errors.errorOf}
+        attempt={errors.attempt}
       />
       <LoadServerFields
         plan={plan}
         ownServerId={app?.serverId}
         chosen={loadServerIds}
         savedServers={[...(chosenPlan?.loadServers ?? []), ...plans.flatMap(({ loadServers }) => loadServers)]}
-        error={failure?.fields.loadServerIds}
+        error={errors.fields.loadServerIds}
         onChosen={chooseServers}
       />
       <WarnNote>
@@ -181,7 +189,8 @@ function StartForm({ apps, chosen, chosenPlan, onClose }: StartFormProps) {
           : `Visitors of the app feel the load${loadServerIds.length === 0 ? '' : ', and so do apps on the load servers'}: their requests are slower while it runs.`}
       </WarnNote>
       {changesData || copies ? (
-        <Checkbox
+        <Confirmation
+          isMissing={isConfirmationDue && needsConfirmation}
           label={copies ? 'Start a copy of the live release' : 'Send requests that may change data'}
           hint={
             copies
@@ -189,33 +198,60 @@ function StartForm({ apps, chosen, chosenPlan, onClose }: StartFormProps) {
               : `${app?.name ?? 'The app'} receives them during the whole run. Fairlead does not undo what they write or delete.`
           }
           checked={isConfirmed}
-          onChange={({ target }) => setConfirmed(target.checked)}
+          onConfirmed={setConfirmed}
         />
       ) : null}
-      {failure === null || Object.keys(failure.fields).length > 0 ? null : <ErrorNote>{failure.message}</ErrorNote>}
+      <FormNote note={errors.note} />
       {saved === null ? (
         <SavePlan
           appId={appId}
           plan={plan}
           loadServerIds={loadServerIds}
-          disabled={!isComplete || faults.length > 0}
+          check={() => {
+            setConfirmationDue(false);
+            return errors.check();
+          }}
+          onRefused={(error) => errors.refuse(error, false)}
           onSaved={(made) => setSaved(made)}
         />
       ) : null}
-      <footer className="flex flex-wrap items-center justify-end gap-2">
+      <DialogFooter>
         <span className="mr-auto text-sm text-ink-faint">
           {isComplete ? `Takes about ${formatMs(estimateMs(plan))}.` : null}
         </span>
         <Button onClick={onClose}>Cancel</Button>
-        <SubmitButton
-          variant="accent"
-          pending={create.isPending}
-          disabled={!isComplete || ((changesData || copies) && !isConfirmed) || faults.length > 0}
-        >
+        <SubmitButton variant="accent" pending={create.isPending}>
           Start
         </SubmitButton>
-      </footer>
+      </DialogFooter>
     </form>
+  );
+}
+
+interface ConfirmationProps {
+  readonly label: string;
+  readonly hint: string;
+  readonly checked: boolean;
+  readonly isMissing: boolean;
+  readonly onConfirmed: (isConfirmed: boolean) => void;
+}
+
+function Confirmation({ label, hint, checked, isMissing, onConfirmed }: ConfirmationProps) {
+  const errorId = useId();
+  return (
+    <div className="flex flex-col gap-1">
+      <Checkbox
+        {...{ label, hint, checked }}
+        aria-invalid={isMissing ? true : undefined}
+        {...(isMissing ? { 'aria-describedby': errorId } : {})}
+        onChange={({ target }) => onConfirmed(target.checked)}
+      />
+      {isMissing ? (
+        <p id={errorId} role="alert" className="pl-6.5 text-bad-text text-sm">
+          Check this box to start the benchmark.
+        </p>
+      ) : null}
+    </div>
   );
 }
 
