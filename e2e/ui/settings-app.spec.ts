@@ -140,7 +140,8 @@ test('a search unfolds a field of the same section, and leads to the switch of a
 });
 
 test('the first invalid field is focused and named, also in a fold', async () => {
-  await page.goto(`${SETTINGS}/runtime`);
+  // A click before the scripts run can be lost.
+  await page.goto(`${SETTINGS}/runtime`, { waitUntil: 'networkidle' });
   const stop = page.getByLabel('Stop timeout');
   await expect(stop).toBeHidden();
   await page.getByText('Advanced', { exact: true }).click();

@@ -31,7 +31,8 @@ async function countDeployments(): Promise<number> {
 }
 
 test('a change fails at once with a retry, and is not sent when the network is back', async () => {
-  await page.goto(APP);
+  // Without a network, the page could not load its last scripts, and the click would be lost.
+  await page.goto(APP, { waitUntil: 'networkidle' });
   await expect(page.locator('[data-connection="live"]')).toBeVisible();
   const before = await countDeployments();
   await goOffline(true);
