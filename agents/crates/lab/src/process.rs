@@ -186,9 +186,10 @@ pub fn run_guard(parent: i32, group: i32) -> Result<()> {
             }
         }
     }
-    signal(group, Signal::STOP)?;
-    kill_descendants(group)?;
-    kill_group(group)
+    // The group must end even if a descendant can't be killed: it would stay stopped.
+    let descendants = signal(group, Signal::STOP).and_then(|()| kill_descendants(group));
+    kill_group(group)?;
+    descendants
 }
 
 fn loopback(port: u16) -> SocketAddr {
