@@ -45,8 +45,8 @@ import { RunNotes } from './run-notes.tsx';
 import { GeneratorNote, NoiseNote, RunEvents, RunPrograms } from './run-programs.tsx';
 import { RunServers } from './run-servers.tsx';
 
-/** Most plans of an app. */
-const PLANS_MAX = 50;
+/** Page size for all plans of an app: at most 50 of its members, and those of its repository. */
+const PLANS_MAX = 100;
 
 const CompareCard = dynamic(() => import('./compare-card.tsx').then((module) => module.CompareCard), { ssr: false });
 const ReportCard = dynamic(() => import('./report-card.tsx').then((module) => module.ReportCard), { ssr: false });
